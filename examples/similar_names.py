@@ -1,7 +1,7 @@
 """Names that are misspelled: columns are found, and rows joined, by the distance of vectors.
 
 Run it with ``python examples/similar_names.py``. It needs no Spark, and downloads nothing: the vectors are made of
-character n-grams, trained on the texts of the lake where these are many enough.
+character n-grams, which need no training.
 """
 
 import tempfile
@@ -20,12 +20,12 @@ MISSPELLED = {
 def main() -> None:
     """Find what joins with misspelled countries, and join the best table."""
     index = Path(tempfile.mkdtemp()) / "example.dfjoin"
-    lake = dfjoin.build_lake(HERE / "lake", index, engine="inline", embedder="fasttext", progress=False)
+    lake = dfjoin.build_lake(HERE / "lake", index, engine="inline", embedder="ngrams", progress=False)
     trips = pd.DataFrame(MISSPELLED)
 
     print("By equal values:\n")
     print(trips.discover_joinable("visited", lake, k=3))
-    hits = trips.discover_joinable("visited", lake, mode="embedding", radius=0.45, k=3)
+    hits = trips.discover_joinable("visited", lake, mode="embedding", radius=0.4, k=3)
     print("\nBy values that lie near:\n")
     print(hits)
     print(hits.explain(0))

@@ -20,6 +20,7 @@ from dfjoin.errors import InvalidParameterError, InvalidTypeError
 from dfjoin.join.auto import join
 from dfjoin.join.options import JoinOptions, join_options
 from dfjoin.join.plan import JoinPlan
+from dfjoin.join.relation_kinds import distance_relation
 from dfjoin.join.rows.report import JoinReport
 from dfjoin.join.saved_relation import SavedRelation
 from dfjoin.lake import Lake, resolve_lake
@@ -194,7 +195,7 @@ def _keys_of(on: Any, plan: Any, side: str) -> list[str] | None:
     for step in plan.steps:
         dates = [] if step.dated is None else step.dated[side]
         names += [*getattr(step, side), *(dates if isinstance(dates, list) else [dates])]
-        if step.relation is not None and not step.table:
+        if step.relation is not None and not step.table and distance_relation(step.relation) is None:
             own, theirs = SavedRelation.from_dict(step.relation).columns
             names += own if side == "on" else theirs
     return names

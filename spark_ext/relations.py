@@ -21,6 +21,7 @@ from dfjoin.join.auto import join
 from dfjoin.join.options import JoinOptions
 from dfjoin.join.output_names import stem_of
 from dfjoin.join.plan import JoinPlan, JoinStep
+from dfjoin.join.relation_kinds import distance_relation
 from dfjoin.join.rows.dated_rows import is_of_dates_alone
 from dfjoin.join.rows.read_rows import columns_to_add
 from dfjoin.join.saved_relation import SavedRelation
@@ -117,6 +118,8 @@ def relate_frames(frame: Any, other: OtherFrame, step: JoinStep, options: JoinOp
     """
     if step.relation is None:
         return _by_keys(frame, other, step, replace(options, indicator=False))
+    if distance_relation(step.relation) is not None:
+        return _by_keys(frame, other, step, options)
     saved = SavedRelation.from_dict(step.relation)
     programs = _Programs.of(saved.programs)
     own, theirs = saved.columns

@@ -75,10 +75,11 @@ def build_lake(
         - ``decimal``: ``"."`` or ``","``.
         - ``header``: lines that name the columns: 0, 1 or 2, below titles and comments. Two lines are joined.
         - ``encoding``: a name that Python knows, as ``"cp1250"``.
-    embedder : str, path or callable, optional
-        What makes the vectors that ``mode="embedding"`` needs; None: no vectors. ``"fasttext"`` trains on the lake's
-        own texts; `Lake.add_vectors` lists the others, and adds vectors later. Values are embedded where `engine` says,
-        training is done in this process. Not with ``if_exists="add"`` or ``keep_sets=False``.
+    embedder : str, path, callable or object, optional
+        What makes the vectors that ``mode="embedding"`` needs; None: no vectors. ``"ngrams"`` needs no training,
+        ``"fasttext"`` trains on the lake's own texts; `Lake.add_vectors` lists the others, and adds vectors later.
+        Values are embedded where `engine` says, training is done in this process. Not with ``if_exists="add"`` or
+        ``keep_sets=False``.
     axes : list, optional
         Columns of numbers that make vectors together, as ``[["x", "y"]]``, for ``mode="embedding"`` with a list `on`;
         `Lake.add_axes` lists what an entry may be. Pairs of latitude and longitude are recognised by their headers and
@@ -176,16 +177,19 @@ def build_lake(
     return Lake(path)
 
 
-def register_embedder(embedder: Any) -> str:
+def register_embedder(embedder: Any, *, identity: str | None = None) -> str:
     """Make an embedder known to this process, for indexes whose vectors it made.
 
-    An index keeps a trained model, and finds fastText files and sentence-transformers by their names. It does not keep
-    functions: a process that opens an index made with one calls this before it searches.
+    An index keeps a trained model, and finds fastText files and models of sentence-transformers by their names. It does
+    not keep functions and objects: a process that opens an index made with one calls this before it searches.
 
     Parameters
     ----------
-    embedder : path, str or callable
+    embedder : path, str, callable or object
         As in `Lake.add_vectors`.
+    identity : str, optional
+        A name for a function or an object, which an index keeps of it; ``embedder=identity`` stands for it then. None
+        (default): its attribute ``identity``, if that is a text, else the name of the function or class.
 
     Returns
     -------
@@ -195,27 +199,38 @@ def register_embedder(embedder: Any) -> str:
     Raises
     ------
     InvalidParameterError, InvalidTypeError
-        If it is none of these.
+        If it is none of these, or `identity` is no name or the one of a built-in embedder.
 
     Notes
     -----
-    When an index is opened, the vectors of a few texts are compared with those that were noted when it was made.
+    When an index is opened, the vectors of a few texts are compared with those that were noted when it was made; of
+    several embedders with one identity, as two lambdas have, the one that makes these vectors is taken.
 
     Examples
     --------
     >>> import dfjoin
     >>> def lengths(texts):
     ...     return [[len(text), 1.0] for text in texts]
-    >>> dfjoin.register_embedder(lengths).rpartition(".")[2]
-    'lengths'
+    >>> dfjoin.register_embedder(lengths, identity="lengths-1")
+    'lengths-1'
     """
+    from dfjoin._validation import show
     from dfjoin.errors import InvalidParameterError
-    from dfjoin.vectors.embedders import choose_embedder, remember_embedder
+    from dfjoin.vectors.embedders import BUILT_IN, choose_embedder, remember_embedder
 
-    chosen = choose_embedder(embedder)
+    if identity is not None and (not isinstance(identity, str) or not identity.strip() or identity in BUILT_IN):
+        raise InvalidParameterError(
+            f"`identity` must be a name that no built-in embedder has ({', '.join(BUILT_IN)}), got {show(identity)}"
+        )
+    chosen = choose_embedder(embedder, identity)
     if chosen is None:
         raise InvalidParameterError(
             '`embedder` "fasttext" is trained by an index and kept in it; it need not be made known'
+        )
+    if identity not in (None, chosen.identity):
+        raise InvalidParameterError(
+            f"`identity` belongs to functions and objects, and {show(embedder)} is named {chosen.identity!r} by what "
+            "it is; leave it out"
         )
     remember_embedder(chosen)
     return chosen.identity

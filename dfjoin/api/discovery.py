@@ -134,10 +134,10 @@ def discover_joinable(
         index keeps no sets: the best that it can give). Only with ``mode="lsh"``.
     radius : float, optional
         Distance up to which two values match. Only with ``mode="embedding"`` and ``mode="fuzzy"``, as the three that
-        follow. Default for vectors of texts: with ``"fasttext"`` what one of 256 pairs of the lake's texts lies within
-        (0.2 among millions of texts, up to 0.45 among thousands; `explain` names it), else 0.06; for edits 0.15,
-        for 3-grams 0.4. More misspellings are found with larger ones, among ever more other values: look at
-        ``pairs(i)``. Among millions of texts, 0.06 is four times as fast as 0.2.
+        follow. Default for vectors of texts: what was chosen for the index by changed values of its own, so that few
+        strangers are nearest and a query costs little (see `Lake.add_vectors`); ``attrs["dfjoin"]["searches"]`` has
+        it with the shares that were found. For edits 0.15, for 3-grams 0.4. More misspellings are found with larger
+        ones, among ever more other values: look at ``pairs(i)``.
     radius_unit : {"fraction", "absolute", "m", "km"}, optional
         - ``"fraction"`` (default for texts): of the largest distance: 2 for Euclidean distance, π for angles.
           In ``mode="fuzzy"`` of the characters of the longer text; 3-grams have no other unit.

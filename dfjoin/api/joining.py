@@ -96,7 +96,9 @@ def auto_join(
     mode : {"exact", "lsh", "transform", "embedding", "fuzzy"}
         How candidates are found over a lake, as in `discover_joinable`. Those that are found by programs are joined
         by them, and those that are found by distance join each row with its nearest partner within `radius`; their
-        key is added.
+        key is added. Between two frames ``"embedding"`` and ``"fuzzy"`` join the columns that `on` and `right_on` name
+        by distance: ``on=["lat", "lon"]`` by great circles, numbers and lists of numbers by Euclidean distance, texts
+        by vectors of their n-grams (`radius` 0.3 by default) or by edits (0.15).
     columns : str or list of labels, optional
         Columns to bring. By default all but the key, and of a table of a lake those that say something of a row: not
         ``rownames`` and ``Unnamed: 0``, nor columns of one value or of none. The report names what was left out.
@@ -137,7 +139,8 @@ def auto_join(
         Most rows out per row in, with ``aggregate=None``. A join that would make more is refused before it is made.
     indicator : bool, default False
         Add ``_merge``: both, left_only or right_only. Where keys of two frames are related by a program or by
-        similarity, also ``_match`` (equal, program, fuzzy) and ``_distance`` (0 to 1) of each row.
+        similarity, also ``_match`` (equal, program, fuzzy) and ``_distance`` (0 to 1) of each row; where they are
+        joined by distance, ``_match`` is distance or spelling, and ``_distance`` is in the unit of `radius`.
     transform, fuzzy : bool, optional; `transform` also "accept"
         Between two frames: look for programs over the columns of one frame whose results are the key of the
         other, and match the keys that are left by string similarity. The other frame's key is added. Where the
@@ -177,10 +180,12 @@ def auto_join(
         reference of the likeness) and has fewer than ten, likeness joins nothing, and the report says so.
         The report says what share of the rows its programs explain, and a warning if that is clearly less than it was.
     radius, radius_unit : float, {"fraction", "absolute", "m", "km"}, optional
-        Distance up to which values match over a lake, with ``mode="embedding"`` and ``mode="fuzzy"``, as in
-        `discover_joinable`: ``on=["lat", "lon"], mode="embedding", radius=100, radius_unit="m"``.
+        Distance up to which values match over a lake or in another frame, with ``mode="embedding"`` and
+        ``mode="fuzzy"``, as in `discover_joinable`: ``on=["lat", "lon"], mode="embedding", radius=1,
+        radius_unit="km"``. The nearest of a million places to each of another million is found in seconds, whatever
+        the radius.
     partners : {"nearest", "all"}, optional
-        Which keys within the radius join, of candidates of ``mode="embedding"`` and ``mode="fuzzy"``.
+        Which keys within the radius join, with ``mode="embedding"`` and ``mode="fuzzy"``.
 
         - ``"nearest"`` (default): for each row the nearest key; of several the equal one, then the first by code point,
           of places the first in ascending order.

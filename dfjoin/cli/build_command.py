@@ -56,7 +56,7 @@ def add_build_command(commands: Any) -> None:
         "--row-signatures", action="store_true", help="keep rows, for keys of several columns that are found at once"
     )
     parser.add_argument("--patterns", action="store_true", help="index pieces of values, for discover --mode transform")
-    parser.add_argument("--embedder", help="fasttext, or the file of a model: index vectors for --mode embedding")
+    parser.add_argument("--embedder", help="ngrams, fasttext or the file of a model: vectors for --mode embedding")
     parser.add_argument("--on-error", choices=("skip", "raise"), default="skip", help="unreadable tables")
     parser.add_argument("--quiet", action="store_false", dest="progress", help="show no progress")
 

@@ -139,7 +139,9 @@ def _add_repairing_commands(commands: Any) -> None:
         if run is _add_row_signatures:
             parser.add_argument("--engine", choices=("spark", "inline"), help="where tables are read")
         if run is _add_vectors:
-            parser.add_argument("--embedder", help="fasttext, trained here (the default), or the file of a model")
+            parser.add_argument(
+                "--embedder", help="ngrams (the default), fasttext (trained here) or the file of a model"
+            )
             parser.add_argument(
                 "--engine", choices=("spark", "inline"), default="inline", help="where values are embedded"
             )

@@ -152,13 +152,16 @@ class EmbedderMeta:
     model : str
         Id of the model of words below ``models``; empty for none.
     ngrams : tuple of int
-        Shortest and longest n-gram of the model.
+        Of the model: its shortest and longest n-gram; and of one that tasks are sent `word_ngrams` and `n_labels` of
+        `FastTextModel` as well.
     components : tuple of ComponentMeta
         Its files.
     abbreviations : dict
         What words of a text are written out as before it is embedded.
     radius : float
         Of a search that gives none, a fraction; 0 where none is known for the embedder.
+    evidence : dict
+        What speaks for the radius, see `ChosenRadius`; empty where it was not measured.
     """
 
     identity: str
@@ -166,10 +169,11 @@ class EmbedderMeta:
     probe: list[list[float]]
     place: str = ""
     model: str = ""
-    ngrams: tuple[int, int] = (0, 0)
+    ngrams: tuple[int, ...] = (0, 0)
     components: tuple[ComponentMeta, ...] = ()
     abbreviations: dict[str, str] = field(default_factory=dict)
     radius: float = 0.0
+    evidence: dict[str, float] = field(default_factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields as plain JSON values."""
@@ -181,12 +185,13 @@ class EmbedderMeta:
         """Make a record from JSON values; unknown fields are ignored."""
         components = tuple(ComponentMeta.from_dict(c) for c in values["components"])
         probe = [[float(number) for number in row] for row in values["probe"]]
-        shortest, longest = (int(n) for n in values["ngrams"])
+        ngrams = tuple(int(n) for n in values["ngrams"])
         texts = (str(values["place"]), str(values["model"]))
         table = {str(word): str(text) for word, text in values.get("abbreviations", {}).items()}
-        ngrams = shortest, longest
         radius = float(values.get("radius", 0.0))
-        return cls(str(values["identity"]), int(values["dimension"]), probe, *texts, ngrams, components, table, radius)
+        evidence = {str(name): float(number) for name, number in values.get("evidence", {}).items()}
+        made = cls(str(values["identity"]), int(values["dimension"]), probe, *texts, ngrams, components, table)
+        return replace(made, radius=radius, evidence=evidence)
 
 
 @dataclass(frozen=True)

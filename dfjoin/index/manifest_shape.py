@@ -79,7 +79,7 @@ _EMBEDDER = Record(
         "ngrams": ListOf(_COLUMNS, 2, 2),
         "components": ListOf(_COMPONENT),
     },
-    {"abbreviations": MapOf(TextValue()), "radius": Number()},
+    {"abbreviations": MapOf(TextValue()), "radius": Number(), "evidence": MapOf(Number())},
 )
 
 VERSION = Record({"format": TextValue(), "format_version": Whole(1), "reader_features": _TEXTS})

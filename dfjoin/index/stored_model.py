@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import uuid
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from dfjoin.errors import IndexCorruptedError
+from dfjoin.errors import IncompatibleSettingsError, IndexCorruptedError, InvalidParameterError
 from dfjoin.index.component_files import damaged, find_damage, map_component, removed_on_error, write_component
 from dfjoin.index.components import WORD_MODEL
 from dfjoin.index.layout import MODELS, model_directory
@@ -17,10 +18,12 @@ from dfjoin.index.manifest import EmbedderMeta, Manifest
 from dfjoin.index.reading import reading
 from dfjoin.index.soundness import check_shapes, stretches_of
 from dfjoin.vectors.abbreviations import expanding
-from dfjoin.vectors.embedders import Embedder, FastTextEmbedder, check_probe, known_embedder, probe_of
+from dfjoin.vectors.embedders import Embedder, FastTextEmbedder, known_embedder, probe_of, stable_probe_of
+from dfjoin.vectors.fasttext_files import write_fasttext
 from dfjoin.vectors.fasttext_model import FastTextModel
+from dfjoin.vectors.ngrams import NGRAMS_IDENTITY
 
-__all__ = ["describe_embedder", "open_embedder", "open_model", "verify_model", "write_model"]
+__all__ = ["describe_embedder", "open_embedder", "open_model", "save_model", "verify_model", "write_model"]
 
 _TRAINED = "fasttext-lake"
 
@@ -46,13 +49,12 @@ def write_model(index: Path, model: FastTextModel) -> tuple[FastTextEmbedder, Em
     with removed_on_error(model_directory(index, name)):
         components = tuple(write_component(index / MODELS, name, part, arrays[part]) for part in WORD_MODEL)
     dimension, probe = probe_of(embedder)
-    ngrams = model.shortest, model.longest
-    return embedder, EmbedderMeta(identity, dimension, probe, "", name, ngrams, components)
+    return embedder, EmbedderMeta(identity, dimension, probe, "", name, model.shape, components)
 
 
 def describe_embedder(embedder: Embedder) -> EmbedderMeta:
     """Return what the manifest keeps of an embedder that lies outside the index."""
-    dimension, probe = probe_of(embedder)
+    dimension, probe = stable_probe_of(embedder)
     return EmbedderMeta(embedder.identity, dimension, probe, embedder.place)
 
 
@@ -81,8 +83,7 @@ def open_embedder(index: Path, manifest: Manifest, *, is_compared: bool = False)
     meta = manifest.embedder
     assert meta is not None
     if not meta.model:
-        embedder = known_embedder(meta.identity, meta.place)
-        check_probe(embedder, meta.dimension, meta.probe)
+        embedder = known_embedder(meta.identity, meta.place, meta.dimension, meta.probe)
         return expanding(embedder, meta.abbreviations)
     return open_model(index, meta, is_compared=is_compared)
 
@@ -118,6 +119,25 @@ def open_model(index: Path, meta: EmbedderMeta, *, is_compared: bool = False) ->
         ) from error
     model = FastTextModel(np.asarray(offsets), np.asarray(data), np.asarray(matrix), *meta.ngrams)
     return expanding(FastTextEmbedder(model, meta.identity), meta.abbreviations)
+
+
+def save_model(index: Path, manifest: Manifest, path: Path) -> None:
+    """Write the n-grams or the trained model of an index as a file of fastText, see `Lake.save_embedder`."""
+    meta = manifest.embedder
+    if meta is None or not (meta.model or meta.identity == NGRAMS_IDENTITY):
+        made = "has no vectors" if meta is None else f"has vectors of {meta.identity!r}, which lies outside of it"
+        raise IncompatibleSettingsError(
+            f"`save_embedder` writes the n-grams or the model of words of an index, and this one {made}; call "
+            '`lake.add_vectors("fasttext")` first'
+        )
+    opened = open_embedder(index, replace(manifest, embedder=replace(meta, abbreviations={})), is_compared=True)
+    assert isinstance(opened, FastTextEmbedder)
+    try:
+        write_fasttext(opened.model, path)
+    except OSError as error:
+        raise InvalidParameterError(
+            f"`path` must be a file that can be written, and `{path}` cannot ({error.strerror}); give another path"
+        ) from error
 
 
 def verify_model(index: Path, manifest: Manifest) -> list[str]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import hashlib
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple
@@ -10,35 +11,41 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dfjoin.errors import IncompatibleSettingsError
+from dfjoin.index.column_values import tokens_of_column, value_of_token
 from dfjoin.index.commit import Uncommitted
 from dfjoin.index.layout import model_directory
 from dfjoin.index.manifest import EmbedderMeta, SegmentMeta
 from dfjoin.index.segment import Segment
 from dfjoin.index.stored_model import describe_embedder, write_model
-from dfjoin.index.vector_group import text_tokens, texts_of
+from dfjoin.index.vector_group import text_columns, text_tokens, texts_of
 from dfjoin.ingest.progress import Progress
 from dfjoin.kernels.ragged import expand_stretches
 from dfjoin.types import IndexSettings
 from dfjoin.vectors.abbreviations import abbreviations_for, expand_texts, expanding
-from dfjoin.vectors.embedders import Embedder, choose_embedder, remember_embedder, unit_rows
-from dfjoin.vectors.fasttext_model import TrainingOptions, texts_with_letters, train_fasttext
-from dfjoin.vectors.usual_radius import usual_radius
+from dfjoin.vectors.default_radius import COLUMNS, VALUES, choose_radius
+from dfjoin.vectors.embedders import Embedder, FastTextEmbedder, choose_embedder, remember_embedder
+from dfjoin.vectors.fasttext_files import check_weights
+from dfjoin.vectors.fasttext_model import Texts, TrainingOptions, texts_with_letters, train_fasttext
 
-__all__ = ["IndexEmbedder", "ToTrain", "choose_for_index", "train_embedder", "training_texts"]
+__all__ = ["IndexEmbedder", "ToTrain", "choose_for_index", "train_embedder", "training_texts", "with_default_radius"]
 
 _MAX_TRAINING_TEXTS = 4_000_000
 _MIN_BUCKETS = 4096
-_OF_RADIUS = 4096
-"""Texts that the radius of searches that give none is chosen by."""
+_OF_RADIUS = 1 << 14
+"""Texts that tell how many values of the lake lie within a radius."""
+
+_LEAST_VALUES = 8
+"""Columns of fewer values hold too few strangers to tell."""
 
 _TRAINING = "training vectors"
 
 
 class IndexEmbedder(NamedTuple):
-    """What makes the vectors of an index, and what its manifest says of that."""
+    """What makes the vectors of an index, what its manifest says of that, and whether it has made none of them yet."""
 
     embedder: Embedder
     meta: EmbedderMeta
+    is_new: bool = False
 
 
 class ToTrain(NamedTuple):
@@ -63,7 +70,7 @@ def choose_for_index(embedder: Any, abbreviations: Any, settings: IndexSettings)
     IncompatibleSettingsError
         If the index keeps no values of its large columns.
     InvalidParameterError, InvalidTypeError
-        If the arguments name no embedder, or it makes no vectors.
+        If the arguments name no embedder, it makes no vectors, or a weight of a fastText model is no number.
     """
     if not settings.keep_sets:
         raise IncompatibleSettingsError(
@@ -74,9 +81,11 @@ def choose_for_index(embedder: Any, abbreviations: Any, settings: IndexSettings)
     table = abbreviations_for(chosen, abbreviations)
     if chosen is None:
         return ToTrain(table)
+    if isinstance(chosen, FastTextEmbedder):
+        check_weights(chosen.model)
     meta = replace(describe_embedder(chosen), abbreviations=table)
     remember_embedder(chosen)
-    return IndexEmbedder(expanding(chosen, table), meta)
+    return IndexEmbedder(expanding(chosen, table), meta, is_new=True)
 
 
 def train_embedder(
@@ -108,9 +117,40 @@ def train_embedder(
         trained, meta = write_model(written.index, model)
         written.add(model_directory(written.index, meta.model))
         embedder = expanding(trained, table)
-        rows = unit_rows(embedder.embed((offsets[: _OF_RADIUS + 1], data)))
-        radius = usual_radius(rows[rows.any(axis=1)])
-        return IndexEmbedder(embedder, replace(meta, abbreviations=table, radius=radius))
+        return IndexEmbedder(embedder, replace(meta, abbreviations=table), is_new=True)
+
+
+def with_default_radius(chosen: IndexEmbedder, segments: Sequence[SegmentMeta], written: Uncommitted) -> IndexEmbedder:
+    """Choose the radius of searches that give none, by values of the segments; see `choose_radius`."""
+    opened = [Segment(written.index, meta, is_compared=True) for meta in segments]
+    columns = list(_sampled_columns(opened))
+    texts = [text_tokens(segment) for segment in opened]
+    total = sum(own.size for own in texts)
+    step = max(1, total // _OF_RADIUS)
+    sample = _joined([texts_of(segment.tokens, own[::step]) for segment, own in zip(opened, texts, strict=True)])
+    radius, evidence = choose_radius(chosen.embedder, columns, sample, total)
+    return chosen._replace(meta=replace(chosen.meta, radius=radius, evidence=evidence))
+
+
+def _sampled_columns(segments: Sequence[Segment]) -> Iterator[list[str]]:
+    """Draw some values of some columns of text; which ones depends on the values alone."""
+    found = []
+    for segment in segments:
+        sizes = segment.catalog.numbers["cardinality"]
+        for column in np.flatnonzero((text_columns(segment) > 0) & (sizes >= _LEAST_VALUES)).tolist():
+            found.append((segment.catalog.table_name(column), segment.catalog.column_name(column), segment, column))
+    order = sorted(found, key=lambda one: hashlib.blake2b(repr(one[:2]).encode(), digest_size=8).digest())
+    for *_, segment, column in order[:COLUMNS]:
+        tokens = tokens_of_column(segment, column)
+        tokens = tokens[np.argsort(segment.tokens.hash[tokens], kind="stable")][:VALUES]
+        yield [value_of_token(segment, token) for token in tokens.tolist()]
+
+
+def _joined(parts: Sequence[Texts]) -> Texts:
+    """Put texts of several parts one behind the other."""
+    lengths = np.concatenate([np.diff(offsets) for offsets, _ in parts] or [np.empty(0, np.int64)])
+    data = [data[: offsets[-1]] for offsets, data in parts]
+    return np.append(0, np.cumsum(lengths)).astype(np.int64), np.concatenate([*data, np.zeros(8, np.uint8)])
 
 
 def training_texts(segments: Sequence[Segment]) -> tuple[np.ndarray, np.ndarray]:

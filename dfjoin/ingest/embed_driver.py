@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from dfjoin.errors import warn
 from dfjoin.index.commit import Uncommitted, scratch_directory
 from dfjoin.index.layout import group_directory
 from dfjoin.index.manifest import Manifest, SegmentMeta
 from dfjoin.index.segment import Segment
 from dfjoin.index.stored_model import open_embedder
-from dfjoin.index.vector_group import embed_segment, text_columns
-from dfjoin.ingest.chosen_embedder import IndexEmbedder, ToTrain, train_embedder
+from dfjoin.index.vector_group import embed_segment, text_columns, text_tokens
+from dfjoin.ingest.chosen_embedder import IndexEmbedder, ToTrain, train_embedder, with_default_radius
 from dfjoin.ingest.embed_task import EmbeddedStretch, EmbedJob, Stretch
 from dfjoin.ingest.engine import Engine
 from dfjoin.ingest.moved_groups import move_groups
@@ -50,15 +51,36 @@ def add_vectors_of(
     segments : list of SegmentMeta
         Manifest entries with vectors.
     embedder : IndexEmbedder
+
+    Warns
+    -----
+    DfjoinWarning
+        If there are texts, and none has a vector.
     """
     if isinstance(chosen, ToTrain):
         chosen = train_embedder(chosen.abbreviations, segments, written, is_shown)
-    if engine.is_here:
-        return _embed_here(segments, chosen, written, is_shown), chosen
-    sizes = [_most_texts(Segment(written.index, one)) for one in segments]
+    if chosen.is_new:
+        chosen = with_default_radius(chosen, segments, written)
+    sizes = [] if engine.is_here else [_most_texts(Segment(written.index, one)) for one in segments]
     if sum(sizes) < _SMALL_STRETCH:  # the model would have to be sent first
-        return _embed_here(segments, chosen, written, is_shown), chosen
-    return _TaskDriver(engine, sizes).embed(segments, chosen, written, is_shown), chosen
+        done = _embed_here(segments, chosen, written, is_shown)
+    else:
+        done = _TaskDriver(engine, sizes).embed(segments, chosen, written, is_shown)
+    _warn_of_none(done, chosen, written)
+    return done, chosen
+
+
+def _warn_of_none(segments: Sequence[SegmentMeta], chosen: IndexEmbedder, written: Uncommitted) -> None:
+    """Warn if no text of segments has a vector."""
+    components = (part for one in segments for group in one.groups_of("vectors") for part in group.components)
+    if any(part.name == "vector_tokens" and part.shape[0] for part in components):
+        return
+    n = sum(text_tokens(Segment(written.index, one)).size for one in segments)
+    if n:
+        warn(
+            f"embedded 0 of {n:,} texts: {chosen.meta.identity} returned zeros for all of them, so that equal values "
+            "alone match; give `lake.add_vectors` an embedder that knows words of these texts"
+        )
 
 
 def embed_new(

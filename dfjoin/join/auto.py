@@ -8,10 +8,11 @@ from typing import Any
 import pandas as pd
 
 from dfjoin._validation import show
-from dfjoin.errors import ColumnNotFoundError, InvalidTypeError, NoMatchError, shortlist, warn
+from dfjoin.errors import ColumnNotFoundError, InvalidParameterError, InvalidTypeError, NoMatchError, shortlist, warn
 from dfjoin.join.asof_join import asof_options
 from dfjoin.join.frame_join import join_frame_again, join_frames
 from dfjoin.join.lakes.lake_join import join_candidates, join_lake, join_plan
+from dfjoin.join.near_frames import NEAR_MODES
 from dfjoin.join.options import RELATION_OPTIONS, JoinOptions, refuse_options
 from dfjoin.join.plan import JoinPlan
 from dfjoin.join.relation_kinds import distance_relation
@@ -29,6 +30,8 @@ _READING_OPTIONS = ("pad", "dayfirst")
 _NOT_OF_PICKS = ("on", "right_on", "k", "threshold", "min_score", "tables", "exclude", "mode", "radius", "radius_unit")
 
 _OF_LAKES = ("k", "min_score", "tables", "exclude", "mode", "radius", "radius_unit", "partners")
+
+_OF_DISTANCES = ("mode", "radius", "radius_unit", "partners")
 
 _NOT_OF_PLANS = (
     *_NOT_OF_PICKS,
@@ -61,7 +64,16 @@ def join(df: pd.DataFrame, other: Any, options: JoinOptions) -> pd.DataFrame:
         options = replace(options, how=plan.how, max_expansion=plan.max_expansion, indicator=plan.indicator)
         account = join_frame_again(df, other, plan, options)
     elif is_pandas(other):
-        refuse_options(options, "a DataFrame", _OF_LAKES)
+        is_near = options.mode in NEAR_MODES
+        of_lakes = [name for name in _OF_LAKES if not (is_near and name in _OF_DISTANCES)]
+        refuse_options(options, "a DataFrame", of_lakes)
+        if is_near:
+            refuse_options(options, f"a DataFrame and mode={options.mode!r}", RELATION_OPTIONS)
+            if options.how == "asof":
+                raise InvalidParameterError(
+                    f"`how` must not be 'asof' with mode={options.mode!r} and another frame, which is joined by "
+                    "distance or by dates; leave one of them out"
+                )
         account = join_frames(df, other, options)
     elif isinstance(other, (JoinPlan, dict)):
         plan = other if isinstance(other, JoinPlan) else _plan_of(other)

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
+from numpy.typing import NDArray
 
 from dfjoin._validation import show
 from dfjoin.errors import ColumnNotFoundError, InvalidParameterError, shortlist, warn
 from dfjoin.join.aggregate import object_kind
 from dfjoin.join.asof_join import join_frames_asof
 from dfjoin.join.keys import KeyColumns, expand_pairs
+from dfjoin.join.near_frames import NEAR_MODES, near_keys
 from dfjoin.join.options import JoinOptions
 from dfjoin.join.plan import JoinPlan, JoinStep, json_label
 from dfjoin.join.relation.break_ties import break_ties
@@ -24,13 +26,16 @@ from dfjoin.join.relation.frame_keys import KeyLabels, find_lost_zeros, named_ke
 from dfjoin.join.relation.frame_relation import choose_relation, reason_against_relation, text_columns, texts_of
 from dfjoin.join.relation.key_relation import KINDS, Relation
 from dfjoin.join.relation.relate import relate_again
+from dfjoin.join.relation_kinds import distance_relation
 from dfjoin.join.rows.dated_rows import is_of_dates_alone
 from dfjoin.join.rows.execute import RightSide
 from dfjoin.join.rows.report import JoinAccount
 from dfjoin.join.rows.right_facts import FrameFacts
 from dfjoin.join.saved_relation import SavedRelation
+from dfjoin.search.distance.distance_join import DistanceRelation, PairedKeys
 from dfjoin.types import IndexSettings
 from dfjoin.values.frames import select_column
+from dfjoin.values.key_index import KeyIndex
 
 __all__ = ["join_frame_again", "join_frames"]
 
@@ -51,6 +56,9 @@ def join_frames(df: pd.DataFrame, other: pd.DataFrame, options: JoinOptions) -> 
     if options.how == "asof":
         return join_frames_asof(left, right, texts_of(other), options)
     account = JoinAccount(left)
+    if options.mode in NEAR_MODES:
+        labels, right_labels, near = near_keys(left, right, options)
+        return _join_near(account, right, (labels, right_labels), near, options)
     named = named_keys(df, other, options)
     equal = named if named is not None and len(named[0]) == len(named[1]) else None
     is_allowed = options.is_relation_allowed
@@ -118,6 +126,9 @@ def join_frame_again(df: pd.DataFrame, other: pd.DataFrame, plan: JoinPlan, opti
         return join_frames_asof(left, right, texts_of(other), replace(options, on=on, right_on=right_on), step)
     if step.relation is None:
         return _join_equal(account, right, (labels, [by_text[name] for name in step.right_on]), options, step)
+    near = distance_relation(step.relation)
+    if near is not None:
+        return _join_near(account, right, (labels, [by_text[name] for name in step.right_on]), near, options, step)
     saved = SavedRelation.from_dict(step.relation)
     own, theirs = saved.columns
     sides = text_columns(left, texts_of(df), own), text_columns(right, texts_of(other), theirs)
@@ -203,7 +214,11 @@ def _join_related(
     text_of = texts_of(right.frame)
     new_labels = _new_labels(right.frame, options, [])
     frame = right.frame[new_labels].set_axis([text_of[label] for label in new_labels], axis=1)
-    side = _related_side(frame.reset_index(drop=True), relation, options)
+    theirs, found = relation.right.index, relation.pairs
+    pairs = PairedKeys(found.left, found.right, theirs.codes, theirs.n_keys, found.distances)
+    kinds = np.array(KINDS, object)[found.kinds]
+    paired = _PairedSide(pairs, kinds, relation.left.index.n_keys, relation.describe())
+    side = _related_side(frame.reset_index(drop=True), paired, options)
     if planned is not None:
         side = replace(side, relation={**(side.relation or {}), **_explained(relation)})
     saved = relation.saved().to_dict() if planned is None else planned.relation
@@ -229,6 +244,43 @@ def _explained(relation: Relation) -> dict[str, Any]:
     return {"explained": {"n_rows": n_rows, "n_joined": n_joined, "when_made": learned}}
 
 
+def _join_near(
+    account: JoinAccount,
+    right: KeyColumns,
+    keys: KeyLabels,
+    near: DistanceRelation,
+    options: JoinOptions,
+    planned: JoinStep | None = None,
+) -> JoinAccount:
+    """Join keys that lie near each other; the other frame's key is brought along, as it is not equal."""
+    left, text_of = account.left, texts_of(right.frame)
+    mine, theirs = (
+        [side.point_values(side.position(label), options.pad, options.dayfirst) for label in labels]
+        for side, labels in zip((left, right), keys, strict=True)
+    )
+    own = near.keys(mine, None)
+    found = own.pairs(theirs)
+    new_labels = _new_labels(right.frame, options, [])
+    frame = right.frame[new_labels].set_axis([text_of[label] for label in new_labels], axis=1).reset_index(drop=True)
+    kinds = np.full(found.left.size, near.MEASURE, object)
+    pairs = _PairedSide(found, kinds, own.n_keys, near.to_dict())
+    step = _again(_step(keys[0], [text_of[label] for label in keys[1]], text_of, options), planned)
+    step = replace(step, relation=near.to_dict())
+    return account.join(step, KeyIndex(own.codes, own.n_keys), _related_side(frame, pairs, options), options)
+
+
+class _PairedSide(NamedTuple):
+    """The keys of a right side that belong to keys of the left one.
+
+    `kinds` says of each pair why, `n_keys` is how many keys the left side has, `described` the relation for the report.
+    """
+
+    pairs: PairedKeys
+    kinds: NDArray[np.object_]
+    n_keys: int
+    described: dict[str, Any]
+
+
 def _without_runs(frame: pd.DataFrame) -> pd.DataFrame:
     """Write columns of runs out cell by cell: pyarrow 18 takes no rows of them."""
     types = {name: dtype.pyarrow_dtype for name, dtype in frame.dtypes.items() if isinstance(dtype, pd.ArrowDtype)}
@@ -240,13 +292,13 @@ def _without_runs(frame: pd.DataFrame) -> pd.DataFrame:
     return frame.assign(**decoded) if decoded else frame
 
 
-def _related_side(frame: pd.DataFrame, relation: Relation, options: JoinOptions) -> RightSide:
+def _related_side(frame: pd.DataFrame, paired: _PairedSide, options: JoinOptions) -> RightSide:
     """Write out the right rows of each left key; rows without one have keys of their own."""
-    theirs, n_keys = relation.right.index, relation.left.index.n_keys
-    of_pair, rows = expand_pairs(relation.pairs.right, theirs.codes, theirs.n_keys)
+    found, n_keys = paired.pairs, paired.n_keys
+    of_pair, rows = expand_pairs(found.right, found.codes, found.n_keys)
     order = np.argsort(rows, kind="stable")
     of_pair, rows = of_pair[order], rows[order]
-    codes = relation.pairs.left[of_pair]
+    codes = found.left[of_pair]
     if options.keeps_right_rows:
         alone = np.setdiff1d(np.arange(len(frame)), rows)
         rows = np.concatenate([rows, alone])
@@ -257,8 +309,8 @@ def _related_side(frame: pd.DataFrame, relation: Relation, options: JoinOptions)
     kinds_held = {} if options.aggregate is None else {name: object_kind(frame[name]) for name in frame.columns}
     if options.indicator:
         n_alone = rows.size - of_pair.size
-        kinds = [*np.array(KINDS, object)[relation.pairs.kinds[of_pair]].tolist(), *[None] * n_alone]
+        kinds = [*paired.kinds[of_pair].tolist(), *[None] * n_alone]
         taken[_MATCH] = pd.Series(kinds, dtype="str")
-        taken[_DISTANCE] = np.concatenate([relation.pairs.distances[of_pair], np.full(n_alone, np.nan)])
+        taken[_DISTANCE] = np.concatenate([found.distances[of_pair], np.full(n_alone, np.nan)])
     none = taken.iloc[:, :0]
-    return RightSide(taken, none, codes, n_keys, "right", relation.describe(), {}, kinds_held, rows, FrameFacts(frame))
+    return RightSide(taken, none, codes, n_keys, "right", paired.described, {}, kinds_held, rows, FrameFacts(frame))

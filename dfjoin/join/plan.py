@@ -236,14 +236,14 @@ def _check_fields(step: JoinStep) -> None:
 
 def _check_relation(step: JoinStep) -> None:
     """Raise unless the relation of a step is a legal one, and one of the columns that the step names."""
+    relation = distance_relation(step.relation)
+    if relation is not None:
+        if not len(step.on) == len(step.right_on) == relation.n_columns:
+            raise TypeError(f"{relation.TITLE} relates as many columns of both sides: {relation.n_columns}")
+        return
     if not step.table:
         left, right = SavedRelation.from_dict(step.relation).columns
     else:
-        relation = distance_relation(step.relation)
-        if relation is not None:
-            if not len(step.on) == len(step.right_on) == relation.n_columns:
-                raise TypeError(f"{relation.TITLE} relates as many columns of both sides: {relation.n_columns}")
-            return
         if len(step.on) != 1 or len(step.right_on) != 1:
             raise TypeError("programs of a plan relate one column with one of a table")
         found = TransformJoin.from_dict(step.relation)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
@@ -344,3 +346,34 @@ class LakeContents(OpenedLake):
         from dfjoin.containment.join_graph import build_graph
 
         return build_graph(self._snapshot, threshold, min_score, tables)
+
+    def save_embedder(self, path: str | os.PathLike[str]) -> None:
+        """Write the n-grams, or the model of words that this lake has trained, as a file of fastText (``.bin``).
+
+        The package fasttext opens it (``fasttext.load_model``; it is of its format 12), and so does ``embedder=`` of
+        `dfjoin.build_lake`, so that other lakes have vectors of the same model.
+
+        Parameters
+        ----------
+        path : str or path
+            A file that is there is replaced.
+
+        Raises
+        ------
+        IncompatibleSettingsError
+            If the lake has no vectors, or they were made by a model that lies outside of it.
+        InvalidParameterError
+            If the file cannot be written.
+
+        Notes
+        -----
+        ``get_sentence_vector`` of the library and dfjoin compute equal vectors of a text, the mean of the unit vectors
+        of its words. dfjoin writes abbreviations out first (``lake.add_vectors(abbreviations={})``: it does not),
+        embeds values in canonical form, gives texts without a letter no vector, and scales vectors to length 1.
+        Frequencies of words are not kept: each word has frequency 1 in the file. The file takes ``4 d`` bytes for
+        each bucket of n-grams and twice as many for each word: at most 51 MB.
+        """
+        from dfjoin.index.stored_model import save_model
+
+        place = Path(check.check_path(path, "path"))
+        save_model(self.path, self.manifest, place)

@@ -179,7 +179,7 @@ def _with_zeros(frame: JoinCandidates, respelled: dict[str, Found]) -> JoinCandi
 
 def _described(found: Found, respelled: Found | None) -> dict[str, Any]:
     """Return what ``attrs["dfjoin"]`` says of the search of one query column."""
-    described = {"query_column": found.query.name, **found.stats.to_dict()}
+    described = {"query_column": found.query.name, **found.stats.to_dict(), **found.notes()}
     if found.useful is not None:
         return described | found.useful.notes
     return described if respelled is None else described | tell_lost_zeros(found, respelled)

@@ -58,6 +58,10 @@ class Found:
         joins = [self.joins[position] for position in useful.places] if self.joins else ()
         return replace(self, hits=hits, useful=useful, joins=joins)
 
+    def notes(self) -> dict[str, Any]:
+        """Return what ``attrs["dfjoin"]`` says of this search beside what was read."""
+        return {}
+
     def keys_of(self, position: int) -> list[str]:
         """Return the columns of a hit that make its key."""
         return [self.hits.names[position]]

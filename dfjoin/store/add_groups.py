@@ -33,7 +33,7 @@ from dfjoin.ingest.engine import InlineEngine, choose_engine
 from dfjoin.ingest.rows_task import RowsReader
 from dfjoin.types import IndexSettings
 from dfjoin.vectors.axis_specs import check_axes
-from dfjoin.vectors.embedders import TRAINED
+from dfjoin.vectors.embedders import NGRAMS
 
 __all__ = [
     "EmbedderChoice",
@@ -102,7 +102,7 @@ def add_vectors(path: Path, given: EmbedderChoice, engine: str | None, spark: An
         chosen = IndexEmbedder(open_embedder(path, base, is_compared=True), base.embedder)
     else:
         missing = list(base.segments)
-        named = TRAINED if given.embedder is None else given.embedder
+        named = NGRAMS if given.embedder is None else given.embedder
         chosen = choose_for_index(named, given.abbreviations, base.settings)
     runner = choose_engine(engine, spark) or InlineEngine()
     with Uncommitted(path) as written:

@@ -1,17 +1,14 @@
-"""fastText models as plain arrays: read from a .bin file or trained on texts, and applied without the library."""
+"""fastText models as plain arrays: trained on texts, and applied without the library."""
 
 from __future__ import annotations
 
-import struct
 from dataclasses import dataclass, replace
 from functools import cached_property
-from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dfjoin.errors import InvalidParameterError
 from dfjoin.kernels.records import as_read_only
 from dfjoin.kernels.vectors.skipgram import Corpus, Training, fill_uniform, train_texts
 from dfjoin.kernels.vectors.subwords import (
@@ -24,9 +21,9 @@ from dfjoin.kernels.vectors.subwords import (
     list_ngrams,
 )
 
-__all__ = ["FastTextModel", "Texts", "TrainingOptions", "read_fasttext", "texts_with_letters", "train_fasttext"]
+__all__ = ["FastTextModel", "Texts", "TrainingOptions", "texts_with_letters", "train_fasttext"]
 
-_MAGIC, _VERSIONS = 793712314, (11, 12)
+_LINE_END = b"</s>"
 _MAX_NGRAMS = 1 << 14
 """N-grams of a word that count; a word of more is a data stream."""
 
@@ -43,12 +40,16 @@ class FastTextModel:
 
     Parameters
     ----------
-    offsets : ndarray of int64, shape (n_words + 1,)
+    offsets : ndarray of int64, shape (n_words + n_labels + 1,)
     data : ndarray of uint8
-        The words in UTF-8, one after the other.
+        The words in UTF-8, one after the other; then labels.
     matrix : ndarray of float32, shape (n_words + n_buckets, d)
     shortest, longest : int
         Characters of an n-gram.
+    word_ngrams : int
+        Words of the longest n-gram of words of a supervised model; 0: the model is not supervised.
+    n_labels : int
+        Labels behind the words.
     """
 
     offsets: NDArray[np.int64]
@@ -56,6 +57,19 @@ class FastTextModel:
     matrix: NDArray[np.float32]
     shortest: int
     longest: int
+    word_ngrams: int = 0
+    n_labels: int = 0
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """What is to be kept beside the arrays: the fields behind them, zeros at the end left out."""
+        ngrams = self.shortest, self.longest
+        return (*ngrams, self.word_ngrams, self.n_labels) if self.word_ngrams or self.n_labels else ngrams
+
+    @property
+    def n_words(self) -> int:
+        """Words with a row of their own."""
+        return int(self.offsets.size) - 1 - self.n_labels
 
     @property
     def dimension(self) -> int:
@@ -65,15 +79,22 @@ class FastTextModel:
     @cached_property
     def table(self) -> WordTable:
         """The words, ready to be looked up."""
-        n_words = self.offsets.size - 1
-        slots = np.full(1 << max(4, (2 * n_words).bit_length()), -1, np.int32)
+        n_entries = self.offsets.size - 1
+        slots = np.full(1 << max(4, (2 * n_entries).bit_length()), -1, np.int32)
         offsets, data = as_read_only(self.offsets), as_read_only(self.data)
         index_words(offsets, data, slots)
+        n_words, longest = self.n_words, self.longest
         n_buckets = self.matrix.shape[0] - n_words
-        return WordTable(offsets, data, as_read_only(slots), self.shortest, self.longest, n_buckets)
+        line_ends = np.flatnonzero((np.diff(offsets) == len(_LINE_END)) & (data[offsets[:-1]] == _LINE_END[0]))
+        found = [i for i in line_ends.tolist() if data[offsets[i] : offsets[i + 1]].tobytes() == _LINE_END]
+        line_end = found[0] if found and found[0] < n_words else -1
+        slots = as_read_only(slots)
+        return WordTable(offsets, data, slots, self.shortest, longest, n_buckets, n_words, self.word_ngrams, line_end)
 
     def embed(self, texts: Texts) -> NDArray[np.float32]:
-        """Compute a vector of each text: the mean of the unit vectors of its words, as fastText does.
+        """Compute a vector of each text as fastText does: the mean of the unit vectors of its words.
+
+        Of a supervised model it is the mean of all rows of the line, that of its end among them.
 
         Parameters
         ----------
@@ -87,7 +108,7 @@ class FastTextModel:
         """
         offsets, data = texts
         out = np.empty((offsets.size - 1, self.dimension), np.float32)
-        scratch = np.empty(_MAX_NGRAMS, np.int64), np.empty(self.dimension, np.float32)
+        scratch = np.empty((2, _MAX_NGRAMS), np.int64), np.empty(self.dimension, np.float32)
         table, matrix, data = self.table, as_read_only(self.matrix), as_read_only(data)
         for start in range(0, out.shape[0], _STEP_TEXTS):
             end = min(out.shape[0], start + _STEP_TEXTS)
@@ -106,68 +127,6 @@ def texts_with_letters(texts: Texts) -> NDArray[np.bool_]:
     out = np.empty(texts[0].size - 1, np.bool_)
     has_letters(as_read_only(texts[0]), as_read_only(texts[1]), out)
     return out
-
-
-# Reading ---------------------------------------------------------------------------------------------------
-
-
-def read_fasttext(path: Path) -> FastTextModel:
-    """Read a model that fastText saved (``.bin``, format 11 or 12, not quantised).
-
-    Parameters
-    ----------
-    path : Path
-
-    Returns
-    -------
-    FastTextModel
-        The matrix is mapped, not read.
-
-    Raises
-    ------
-    InvalidParameterError
-        If the file is no such model.
-    """
-    try:
-        with path.open("rb") as stream:
-            return _read(stream, path)
-    except (struct.error, ValueError, OSError, IndexError) as error:
-        raise InvalidParameterError(
-            f"`embedder` must be the file of a fastText model (.bin, not quantised), and `{path}` is not: {error}; "
-            'give another file, or embedder="fasttext", which trains on the lake'
-        ) from error
-
-
-def _read(stream: BinaryIO, path: Path) -> FastTextModel:
-    magic, version = struct.unpack("<ii", stream.read(8))
-    if magic != _MAGIC or version not in _VERSIONS:
-        raise ValueError("it does not begin as one")
-    d, _, _, _, _, _, _, kind, n_buckets, shortest, longest, _, _ = struct.unpack("<12id", stream.read(56))
-    n_entries, n_words, _, _, n_pruned = struct.unpack("<iiiqq", stream.read(28))
-    if kind == 3 and version == 11:
-        longest = 0  # supervised models of this version use no n-grams
-    if d < 1 or n_words < 0 or n_entries < n_words or n_buckets < 0 or n_pruned > 0:
-        raise ValueError("its sizes are impossible, or it is quantised")
-    body = np.memmap(path, np.uint8, "r", offset=stream.tell())
-    words, lengths, position = [], [], 0
-    for number in range(n_entries):
-        end = position + int(np.argmax(body[position : position + 4096] == 0))
-        if number < n_words:
-            words.append(body[position:end])
-            lengths.append(end - position)
-        position = end + 10
-    if bool(body[position]):
-        raise ValueError("it is quantised")
-    n_rows, width = body[position + 1 : position + 17].view("<i8").tolist()
-    if width != d or n_rows < n_words or n_rows - n_words not in (n_buckets, 0):
-        raise ValueError("its matrix does not fit its dictionary")
-    start = stream.tell() + position + 17
-    matrix = np.memmap(path, "<f4", "r", offset=start, shape=(n_rows, width))
-    data = np.concatenate([*words, np.zeros(1, np.uint8)])
-    offsets = np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)]).astype(np.int64)
-    if n_rows == n_words:
-        longest = 0
-    return FastTextModel(offsets, data, np.asarray(matrix), max(1, shortest), longest)
 
 
 # Training --------------------------------------------------------------------------------------------------

@@ -162,7 +162,10 @@ CALLS = {
         lambda world, **given: dfjoin.containment_join(**{"left": [["a"]], "right": [["a", "b"]], **given}).to_frame(),
     ),
     "register_metric": (dfjoin.register_metric, lambda world, **given: dfjoin.register_metric(**given)),
-    "register_embedder": (dfjoin.register_embedder, lambda world, **given: dfjoin.register_embedder(**given)),
+    "register_embedder": (
+        dfjoin.register_embedder,
+        lambda world, **given: dfjoin.register_embedder(**{"embedder": consume, **given}),
+    ),
     "Lake.compact": on_a_copy("compact"),
     "Lake.vacuum": on_a_copy("vacuum"),
     "Lake.restore": on_a_copy("restore", version=1),

@@ -1,9 +1,9 @@
 """Quality of search by distance under changes of spelling: ``python -m tests.benchmarks.misspelled INDEX``.
 
 Half of the values of columns of names are changed by a generator with a seed: typos (one to three edits), formats (order of words,
-what stands between them) and abbreviations (a word cut to its first letters). A pair is right if the value is the one that was
+what stands between them), abbreviations (a word cut to its first letters) and orders (words in any order). A pair is right if the value is the one that was
 changed; other values that mean the same count as wrong. Radii are chosen on four fifths of the columns, by F1 of all pairs, and
-measured on the others. An index without vectors has a fastText model trained for the run.
+measured on the others. ``--embedder`` says whose vectors are measured, ``index`` those that the index has.
 """
 
 from __future__ import annotations
@@ -24,11 +24,12 @@ from dfjoin.search.embedding.near_join import pairs_within
 from dfjoin.search.embedding.near_search import embedder_of, vector_radius
 from dfjoin.search.fuzzy.similar_texts import SimilarTexts, SpellingRadius
 from dfjoin.search.params import search_params
-from dfjoin.vectors.embedders import Embedder, FastTextEmbedder, to_texts, unit_rows
+from dfjoin.vectors.abbreviations import abbreviations_for, expanding
+from dfjoin.vectors.embedders import Embedder, FastTextEmbedder, choose_embedder, to_texts, unit_rows
 from dfjoin.vectors.fasttext_model import TrainingOptions, train_fasttext
 
 RADII = {
-    "fasttext": (0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45),
+    "vectors": (0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45),
     "edit": (0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4),
     "jaccard": (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7),
 }
@@ -69,10 +70,17 @@ def abbreviate(text: str, rng: np.random.Generator) -> str:
     return " ".join(words)
 
 
+def reorder(text: str, rng: np.random.Generator) -> str:
+    """Put the words in any order."""
+    words = text.split()
+    return " ".join(words[i] for i in rng.permutation(len(words)).tolist())
+
+
 CHANGES: dict[str, Callable[[str, np.random.Generator], str]] = {
     "typos": mistype,
     "formats": reformat,
     "abbreviations": abbreviate,
+    "orders": reorder,
 }
 
 
@@ -104,7 +112,7 @@ def pairs_of(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """List the pairs of a method at its largest radius: numbers of the query value and of the value, and distances."""
     radius = RADII[method][-1]
-    if method == "fasttext":
+    if method == "vectors":
         reach = vector_radius(search_params(mode="embedding", radius=radius))
         one, other = (unit_rows(embedder.embed(to_texts(texts))) for texts in (query, values))
         i, j, chords = pairs_within(one, other, reach)
@@ -114,15 +122,13 @@ def pairs_of(
     return right.pairs(left, spelling)
 
 
-def measure(index: Path, n_columns: int) -> pd.DataFrame:
+def measure(index: Path, n_columns: int, named: str) -> pd.DataFrame:
     """Count the right and wrong pairs of each method, radius, change and column, and those with the nearest value."""
     lake = dfjoin.open_lake(index)
-    if lake.manifest.embedder is None:
-        embedder: Embedder = FastTextEmbedder(
-            train_fasttext(training_texts(lake.segments), TrainingOptions()), "trained"
-        )
-    else:
-        embedder = embedder_of(lake.snapshot)
+    chosen = embedder_of(lake.snapshot) if named == "index" else choose_embedder(named)
+    if chosen is None:
+        chosen = FastTextEmbedder(train_fasttext(training_texts(lake.segments), TrainingOptions()), named)
+    embedder = chosen if named == "index" else expanding(chosen, abbreviations_for(chosen, None))
     found = []
     for column, values in enumerate(name_columns(lake.segments[0], n_columns)):
         rng = np.random.default_rng(column)
@@ -186,10 +192,13 @@ def main(arguments: list[str] | None = None) -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("index", type=Path)
+    parser.add_argument("--embedder", default="ngrams", help="ngrams, fasttext, the file of a model, or index")
     parser.add_argument("--columns", type=int, default=30, help="columns of names, of different sources")
     options = parser.parse_args(arguments)
-    frame = measure(options.index, options.columns)
+    frame = measure(options.index, options.columns, options.embedder)
     print(told(frame.groupby(["change", "method", "radius"]).sum()).round(3).to_string())
+    print("\nAll changes together:")
+    print(told(frame.drop(columns="change").groupby(["method", "radius"]).sum()).round(3).to_string())
     print("\nRadii chosen on other columns, all changes together:")
     print(cross_validated(frame).round(3).to_string())
 

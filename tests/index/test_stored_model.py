@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 import dfjoin
-from dfjoin.errors import IncompatibleSettingsError, IndexCorruptedError
+from dfjoin.errors import IncompatibleSettingsError, IndexCorruptedError, InvalidParameterError
 from dfjoin.index.manifest import EmbedderMeta, Manifest, seal
 from dfjoin.index.stored_model import open_embedder, verify_model
 from dfjoin.vectors import embedders
@@ -34,7 +34,7 @@ def test_a_trained_model_lies_in_the_index(build):
 def test_the_same_values_train_the_same_model(build):
     one = build({"t": NAMES}, embedder="fasttext")
     other = build({"a": NAMES.iloc[:2]})
-    other.add({"b": NAMES.iloc[1:]}, engine="inline", progress=False).add_vectors()
+    other.add({"b": NAMES.iloc[1:]}, engine="inline", progress=False).add_vectors("fasttext")
     assert one.manifest.embedder.identity == other.manifest.embedder.identity
 
 
@@ -59,9 +59,9 @@ def test_a_function_of_another_process_must_be_made_known(build, monkeypatch):
     lake = build({"t": NAMES}, embedder=letters)
     monkeypatch.setattr(embedders, "_KNOWN", {})
     again = dfjoin.open_lake(lake.path)
-    with pytest.raises(IncompatibleSettingsError, match="it is a function of another process; make it known with"):
+    with pytest.raises(IncompatibleSettingsError, match="it is an object of another process; make it known with"):
         NAMES.discover_joinable("name", again, mode="embedding", rank="matched")
-    with pytest.raises(IncompatibleSettingsError, match="it is a function of another process; make it known with"):
+    with pytest.raises(IncompatibleSettingsError, match="it is an object of another process; make it known with"):
         again.add({"u": NAMES}, engine="inline", progress=False)
     assert dfjoin.register_embedder(letters) == again.manifest.embedder.identity
     assert len(NAMES.discover_joinable("name", again, mode="embedding", rank="matched")) == 1
@@ -78,3 +78,23 @@ def test_a_path_that_leads_outside_is_refused(build):
 def test_an_index_of_before_has_no_embedder(build):
     text = build({"t": NAMES}).manifest.to_json()
     assert "embedder" not in text and Manifest.from_json(text, "here").embedder is None
+
+
+def test_a_trained_model_is_saved_as_fasttext_saves_one(build, tmp_path):
+    lake = build({"t": NAMES}, embedder="fasttext")
+    lake.save_embedder(tmp_path / "m.bin")
+    other = build({"t": NAMES}, embedder=tmp_path / "m.bin")
+    np.testing.assert_array_equal(other.segments[0].vectors.rows, lake.segments[0].vectors.rows)
+    with pytest.raises(IncompatibleSettingsError, match=r"this one has vectors of .fasttext-file:m.bin.*outside of it"):
+        other.save_embedder(tmp_path / "n.bin")
+    with pytest.raises(
+        IncompatibleSettingsError, match=r"`save_embedder` writes the n-grams .* this one has no vectors"
+    ):
+        build({"t": NAMES}).save_embedder(tmp_path / "n.bin")
+    with pytest.raises(
+        InvalidParameterError, match=r"`path` must be a file that can be written, .*No such file or dir"
+    ):
+        lake.save_embedder(tmp_path / "none" / "m.bin")
+    assert not (tmp_path / "n.bin").exists()
+    build({"t": NAMES}, embedder="ngrams").save_embedder(tmp_path / "n.bin")
+    assert build({"t": NAMES}, embedder=tmp_path / "n.bin").segments[0].vectors.rows.shape == (4, 96)

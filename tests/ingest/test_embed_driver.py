@@ -7,13 +7,20 @@ import subprocess
 import sys
 import threading
 import time
+import warnings
 
 import numpy as np
 import pandas as pd
 import pytest
 
 import dfjoin
-from dfjoin.errors import ConcurrentCommitError, EngineError, IncompatibleSettingsError, InvalidParameterError
+from dfjoin.errors import (
+    ConcurrentCommitError,
+    DfjoinWarning,
+    EngineError,
+    IncompatibleSettingsError,
+    InvalidParameterError,
+)
 from dfjoin.index.components import VECTORS
 from dfjoin.ingest import embed_driver
 from dfjoin.ingest.requests import execute
@@ -216,3 +223,13 @@ def test_tasks_that_fail_leave_the_index_as_it_was(many, monkeypatch):
         many.add_vectors("fasttext", engine="spark", progress=False)
     assert {path for path in many.path.rglob("*") if path.is_file()} == before
     assert many.verify() == [] and many.version == 2
+
+
+def test_texts_without_any_vector_are_told(build):
+    lake = build({"t": pd.DataFrame({"name": ["paris", "rome"]}), "n": pd.DataFrame({"x": [1, 2]})})
+    with pytest.warns(DfjoinWarning, match=r"embedded 0 of 2 texts: function:.* returned zeros for all of them"):
+        lake.add_vectors(lambda texts: np.zeros((len(texts), 3)))
+    numbers = build({"n": pd.DataFrame({"x": [1, 2]})})
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        numbers.add_vectors(lambda texts: np.zeros((len(texts), 3)))

@@ -56,7 +56,7 @@ def table():
     offsets, data = to_texts(WORDS)
     slots = np.full(16, -1, np.int32)
     index_words(as_read_only(offsets), as_read_only(data), slots)
-    return WordTable(*map(as_read_only, (offsets, data, slots)), SHORTEST, LONGEST, BUCKETS)
+    return WordTable(*map(as_read_only, (offsets, data, slots)), SHORTEST, LONGEST, BUCKETS, len(WORDS), 0, -1)
 
 
 MATRIX = np.random.default_rng(0).normal(size=(len(WORDS) + BUCKETS, D)).astype(np.float32)
@@ -65,7 +65,7 @@ MATRIX = np.random.default_rng(0).normal(size=(len(WORDS) + BUCKETS, D)).astype(
 def embed(table, texts):
     offsets, data = map(as_read_only, to_texts(texts))
     out = np.empty((len(texts), D), np.float32)
-    embed_texts(table, as_read_only(MATRIX), offsets, data, np.empty(999, np.int64), np.empty(D, np.float32), out)
+    embed_texts(table, as_read_only(MATRIX), offsets, data, np.empty((2, 999), np.int64), np.empty(D, np.float32), out)
     return out
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 
@@ -32,3 +33,10 @@ def naive_merge(entries: Iterable[tuple[bytes, Sequence[int]]], column_map: Sequ
     for value, columns in entries:
         found[value] |= {column_map[c] for c in columns if column_map[c] >= 0}
     return {value: sorted(columns) for value, columns in found.items() if columns}
+
+
+def naive_nearest(points: Sequence[Sequence[float]], query: Sequence[float], radius: float) -> tuple[int, float]:
+    """The nearest point within a radius, of several the first, and its distance; -1 for none."""
+    gaps = [(math.dist(point, query), number) for number, point in enumerate(points)]
+    gap, number = min(gaps, default=(math.inf, -1))
+    return (number, gap) if gap <= radius else (-1, radius)

@@ -10,7 +10,7 @@ from dfjoin.search.distance.distance_join import nearest_pairs, with_partners
 def test_the_nearest_pair_of_each_key():
     left, right, distances = np.array([1, 0, 1, 0, 1]), np.array([5, 4, 3, 2, 9]), np.array([0.5, 0.1, 0.5, 0.1, 0.2])
     found = nearest_pairs(left, right, distances)
-    assert [part.tolist() for part in found] == [[0, 1], [2, 9]]
+    assert [part.tolist() for part in found] == [[0, 1], [2, 9], [0.1, 0.2]]
     assert nearest_pairs(left[:0], right[:0], distances[:0])[0].size == 0
 
 

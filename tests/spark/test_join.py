@@ -436,3 +436,15 @@ def test_no_task_takes_all_rows_without_a_key(spark, in_spark, day):
         for name, value in before.items():
             spark.conf.set(name, value)
     assert sum(counts) == 1000 and max(counts) < 500 and sum(row["count(m)"] for row in sizes) == 100
+
+
+@pytest.mark.parametrize("indicator", [False, True])
+def test_places_are_joined_by_distance_as_in_pandas(spark, indicator):
+    shops = pair(spark, shop=["a", "b", "c", "d"], lat=[47.0, 48.0, None, 10.0], lon=[8.0, 9.0, 1.0, 10.0])
+    stations = pair(spark, lat=[47.001, 47.003, 48.0], lon=[8.0, 8.0, 9.001], station=["x", "y", "z"])
+    options = {"on": ["lat", "lon"], "mode": "embedding", "radius": 1, "radius_unit": "km", "indicator": indicator}
+    want = shops[0].auto_join(stations[0], **options)
+    assert want["station"].fillna("").tolist() == ["x", "z", "", ""]
+    wide = shops[1].auto_join(stations[1], **options)
+    assert rows(wide) == rows(want)
+    assert rows(shops[1].auto_join(stations[1], plan=spark_ext.report(wide).to_dict()["plan"])) == rows(want)

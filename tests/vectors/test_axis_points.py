@@ -5,11 +5,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from dfjoin.search.distance.distance_join import nearest_pairs
 from dfjoin.vectors.axis_points import (
     chord_of_length,
     distinct_points,
     length_of_chord,
     near_points,
+    nearest_points,
     place_degrees,
     place_points,
 )
@@ -56,6 +58,17 @@ def test_pairs_are_those_of_all_pairs(seed, radius, d):
     expected = np.nonzero(gaps <= radius)
     assert (left.tolist(), right.tolist()) == (expected[0].tolist(), expected[1].tolist())
     np.testing.assert_allclose(distances, gaps[expected], atol=1e-12)
+
+
+@given(st.integers(0, 10**6), st.sampled_from([0.0, 0.3, 1.0, 1e300]), st.integers(1, 5))
+@settings(max_examples=40, deadline=None)
+def test_the_nearest_pair_of_each_point(seed, radius, d):
+    rng = np.random.default_rng(seed)
+    one, other = (rng.integers(0, 4, (rng.integers(0, 200), d)) / 2 for _ in range(2))
+    one[rng.random(len(one)) < 0.1] *= 1e150
+    expected = nearest_pairs(*near_points(one, other, radius))
+    for found, wanted in zip(nearest_points(one, other, radius), expected, strict=True):
+        np.testing.assert_array_equal(found, wanted)
 
 
 def test_many_pairs_are_compared_in_parts(monkeypatch):

@@ -2,10 +2,12 @@
 
 import subprocess
 import sys
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
+import dfjoin
 from dfjoin.errors import IncompatibleSettingsError, InvalidParameterError, InvalidTypeError, MissingDependencyError
 from dfjoin.vectors import embedders
 from dfjoin.vectors.embedders import (
@@ -15,6 +17,7 @@ from dfjoin.vectors.embedders import (
     known_embedder,
     probe_of,
     remember_embedder,
+    stable_probe_of,
     to_texts,
     unit_rows,
 )
@@ -77,16 +80,20 @@ def test_a_function_must_keep_to_one_length(monkeypatch):
 def test_what_may_be_given(tmp_path):
     write_model(tmp_path / "m.bin")
     assert choose_embedder("fasttext") is None
+    ngrams = choose_embedder("ngrams")
+    remembered = known_embedder(ngrams.identity, ngrams.place, *probe_of(ngrams))
+    assert ngrams.identity == "ngrams:1" and remembered.model is ngrams.model
     assert choose_embedder(lengths).identity == "function:tests.vectors.test_embedders.lengths"
     model = choose_embedder(str(tmp_path / "m.bin"))
     assert model.identity.startswith("fasttext-file:m.bin:") and model.place == str(tmp_path / "m.bin")
     assert choose_embedder(model) is model
     assert not model.embed(to_texts(["12"])).any() and model.embed(to_texts(["1a"])).any()
     with pytest.raises(
-        InvalidParameterError, match=r"`embedder` must be 'fasttext', the file .* got 'nope.bin', which is no"
+        InvalidParameterError,
+        match=r"`embedder` must be 'ngrams', 'fasttext'.*, the file .* got 'nope.bin', which is no",
     ):
         choose_embedder("nope.bin")
-    with pytest.raises(InvalidTypeError, match=r"`embedder` must be 'fasttext', .* got int"):
+    with pytest.raises(InvalidTypeError, match=r"`embedder` must be 'ngrams', 'fasttext'.* got int"):
         choose_embedder(3)
 
 
@@ -96,21 +103,114 @@ def test_sentence_transformers_are_optional(monkeypatch):
         choose_embedder("sentence-transformers/all-MiniLM-L6-v2")
 
 
+class Encoder:
+    """As a SentenceTransformer: it is callable as well, with something else."""
+
+    def __call__(self, features):
+        raise AssertionError
+
+    def encode(self, texts):
+        return lengths(texts)
+
+
+def test_objects_that_encode_or_transform():
+    from sklearn.feature_extraction.text import HashingVectorizer, TfidfVectorizer
+
+    encoder = choose_embedder(Encoder())
+    assert encoder.identity == "function:tests.vectors.test_embedders.Encoder"
+    assert encoder.embed(to_texts(["a", "bb"])).tolist() == [[1, 1], [2, 1]]
+    fitted = TfidfVectorizer(analyzer="char", ngram_range=(2, 3)).fit(["paris", "rome"])
+    vectors = choose_embedder(fitted).embed(to_texts(["paris", "zz"]))
+    np.testing.assert_allclose(vectors, fitted.transform(["paris", "zz"]).toarray(), rtol=1e-6)
+    with pytest.raises(InvalidParameterError, match=r"must return sparse vectors of at most 4,096 numbers.* got 1,048"):
+        choose_embedder(HashingVectorizer()).embed(to_texts(["paris"]))
+    with pytest.raises(InvalidParameterError, match=r"TfidfVectorizer failed: .*not fitted"):
+        choose_embedder(TfidfVectorizer()).embed(to_texts(["paris"]))
+    with pytest.raises(InvalidTypeError, match="got the class TfidfVectorizer; make an object of it"):
+        choose_embedder(TfidfVectorizer)
+
+
+def test_models_of_sentence_transformers_by_name_and_directory(monkeypatch, tmp_path):
+    opened = []
+
+    class Model:
+        def __init__(self, name):
+            opened.append(name)
+            if name == "nobody/none":
+                raise OSError("no such model")
+
+        def encode(self, texts, convert_to_numpy, show_progress_bar):
+            return np.array(lengths(texts))
+
+    monkeypatch.setitem(sys.modules, "sentence_transformers", SimpleNamespace(SentenceTransformer=Model))
+    (tmp_path / "small").mkdir()
+    (tmp_path / "small" / "config.json").write_text("{}")
+    identities = []
+    for name in ["sentence-transformers/mini", "someone/mini", tmp_path / "small"]:
+        model = choose_embedder(name)
+        identities.append(model.identity)
+        assert known_embedder(model.identity, model.place, *probe_of(model)).identity == model.identity
+    assert identities[:2] == ["sentence-transformers/mini", "sentence-transformers:someone/mini"]
+    assert identities[2].startswith("sentence-transformers-files:small:")
+    assert opened[2] == "someone/mini" and opened[-1] == str(tmp_path / "small")
+    with pytest.raises(InvalidParameterError, match="sentence-transformers cannot open 'nobody/none': no such model"):
+        choose_embedder("nobody/none")
+
+
+def test_two_functions_of_one_name_are_told_apart():
+    one, other = (choose_embedder(lambda texts, d=d: np.ones((len(texts), d))) for d in (2, 3))
+    assert one.identity == other.identity
+    remember_embedder(one)
+    remember_embedder(other)
+    assert known_embedder(one.identity, "", *probe_of(one)) is one
+    assert known_embedder(one.identity, "", *probe_of(other)) is other
+    with pytest.raises(IncompatibleSettingsError, match="makes vectors of 3 numbers, and the index has vectors of 4"):
+        known_embedder(one.identity, "", 4, [])
+
+
+def test_a_person_names_an_embedder():
+    assert dfjoin.register_embedder(lambda texts: lengths(texts), identity="lengths-2") == "lengths-2"
+    assert choose_embedder("lengths-2").embed(to_texts(["abc"])).tolist() == [[3, 1]]
+    named = Encoder()
+    named.identity = "mine"
+    assert choose_embedder(named).identity == "mine"
+    for wrong in ("", " ", "fasttext", 3):
+        with pytest.raises(InvalidParameterError, match="`identity` must be a name that no built-in embedder has"):
+            dfjoin.register_embedder(lengths, identity=wrong)
+    with pytest.raises(InvalidParameterError, match="`identity` belongs to functions and objects, and 'lengths-2' is"):
+        dfjoin.register_embedder("lengths-2", identity="other")
+
+
+def test_vectors_that_change_are_refused():
+    rng = np.random.default_rng(0)
+    with pytest.raises(InvalidParameterError, match=r"must return the same vector of a text each time, but function:"):
+        stable_probe_of(choose_embedder(lambda texts: rng.normal(size=(len(texts), 4))))
+
+
+def test_an_own_embedder_must_return_an_array():
+    for result, came in [("a text", "str"), (np.ones(4), r"shape \(4,\)")]:
+        own = SimpleNamespace(identity="own", place="", embed=lambda texts, result=result: result)
+        with pytest.raises(
+            InvalidParameterError, match=f"must have a method `embed` that .* own returned {came} for 4"
+        ):
+            stable_probe_of(choose_embedder(own))
+
+
 def test_what_was_used_is_known_again(tmp_path):
     write_model(tmp_path / "m.bin")
     model = choose_embedder(tmp_path / "m.bin")
-    assert known_embedder(model.identity, model.place).identity == model.identity
+    assert known_embedder(model.identity, model.place, *probe_of(model)).identity == model.identity
     function = choose_embedder(lengths)
     with pytest.raises(
-        IncompatibleSettingsError, match=r"it is a function of another process; make it known with dfjoin.reg"
+        IncompatibleSettingsError, match=r"it is an object of another process; make it known with dfjoin.reg"
     ):
-        known_embedder(function.identity, "")
+        known_embedder(function.identity, "", *probe_of(function))
     remember_embedder(function)
-    assert known_embedder(function.identity, "") is function
+    assert known_embedder(function.identity, "", *probe_of(function)) is function
     write_model(tmp_path / "m.bin", buckets=60)
     embedders._KNOWN.clear()
     with pytest.raises(IncompatibleSettingsError, match=r"its file '.*m.bin' is gone or another one"):
-        known_embedder(model.identity, model.place)
+        known_embedder(model.identity, model.place, *probe_of(model))
 
 
 def test_another_embedder_is_noticed():

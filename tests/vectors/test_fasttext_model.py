@@ -1,29 +1,18 @@
 """fastText models: read as the library writes them, and trained."""
 
 import struct
-import subprocess
-import sys
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from dfjoin.errors import InvalidParameterError
 from dfjoin.vectors.embedders import to_texts, unit_rows
-from dfjoin.vectors.fasttext_model import TrainingOptions, read_fasttext, texts_with_letters, train_fasttext
+from dfjoin.vectors.fasttext_files import check_weights, read_fasttext
+from dfjoin.vectors.fasttext_model import TrainingOptions, texts_with_letters, train_fasttext
 
 WORDS = ["</s>", "paris", "são", "x"]
 SMALL = TrainingOptions(dimension=16, n_buckets=2000, max_trained=50_000)
-
-LIBRARY = """
-import json, sys, fasttext
-words = ["paris texas", "new york city", "são paulo", "münchen hbf", "中文 城市", "main street 12", "saint-étienne", "x"]
-open(sys.argv[1] + ".txt", "w").write("\\n".join(words * 200) + "\\n")
-model = fasttext.train_unsupervised(sys.argv[1] + ".txt", dim=20, minn=2, maxn=4, bucket=1000, thread=1, epoch=1,
-                                    minCount=2, verbose=0)
-model.save_model(sys.argv[1])
-tests = words + ["parys texaz", "zzz", "", "  new   york ", "münchhausen"]
-print(json.dumps({"texts": tests, "vectors": [model.get_sentence_vector(t).tolist() for t in tests]}))
-"""
 
 
 def write_model(path, *, minn=2, maxn=4, version=12, buckets=50, quantised=False, kind=1):
@@ -73,21 +62,15 @@ def test_other_files_are_refused(tmp_path, damage):
         read_fasttext(path)
 
 
-def test_vectors_are_those_of_the_library(tmp_path):
-    """In a process of its own, whose memory is zeroed: releases of the library train on memory that was never set."""
-    pytest.importorskip("fasttext")
-    import json
-    import os
-
-    path = tmp_path / "model.bin"
-    run = subprocess.run(
-        [sys.executable, "-W", "ignore", "-c", LIBRARY, str(path)],
-        env={**os.environ, "MALLOC_PERTURB_": "255"}, capture_output=True, text=True, check=False,
-    )  # fmt: skip
-    assert run.returncode == 0, run.stderr
-    found = json.loads(run.stdout.strip().splitlines()[-1])
-    vectors = read_fasttext(path).embed(to_texts(found["texts"]))
-    np.testing.assert_array_equal(vectors, np.array(found["vectors"], np.float32))
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf, 3e38])
+def test_weights_that_are_no_numbers_are_refused(tmp_path, bad):
+    write_model(tmp_path / "m.bin")
+    model = read_fasttext(tmp_path / "m.bin")
+    check_weights(model)
+    matrix = model.matrix.copy()
+    matrix[7, 3] = bad
+    with pytest.raises(InvalidParameterError, match="row 7 of its matrix has NaN, infinity or a larger one"):
+        check_weights(replace(model, matrix=matrix))
 
 
 def corpus(n=6000):

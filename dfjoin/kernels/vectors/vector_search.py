@@ -29,6 +29,7 @@ __all__ = [
     "distances_of_pairs",
     "is_within",
     "make_scratch",
+    "square_distance",
 ]
 
 _EIGHT = 8
@@ -207,8 +208,25 @@ def count_token(token, number, weight, is_equal, postings, tally):
 
 
 @njit_inner
-def _square(a, i, b, j, lanes):
-    """Squared distance of two rows in float64: 32 sums side by side, added up in a fixed order."""
+def square_distance(a, i, b, j, lanes):
+    """Compute the squared distance of two rows in float64: 32 sums side by side, added up in a fixed order.
+
+    Parameters
+    ----------
+    a, b : ndarray of float32 or float64, shapes (n, d), (m, d)
+    i, j : int
+        The rows.
+    lanes : ndarray of float64, shape (32,)
+        Scratch.
+
+    Returns
+    -------
+    float
+
+    Notes
+    -----
+    O(d).
+    """
     left, right = a[i], b[j]
     n, k, step = np.uint64(left.size), np.uint64(0), np.uint64(_LANES)  # unsigned: no place counts from the end
     for lane in range(_LANES):
@@ -250,7 +268,7 @@ def is_within(a, i, b, j, radius, lanes):
     -----
     O(d).
     """
-    return math.sqrt(_square(a, i, b, j, lanes)) <= radius
+    return math.sqrt(square_distance(a, i, b, j, lanes)) <= radius
 
 
 @njit_inner
@@ -431,4 +449,4 @@ def distances_of_pairs(a, rows_a, b, rows_b, lanes, out):
         Output.
     """
     for pair in range(rows_a.size):
-        out[pair] = math.sqrt(_square(a, rows_a[pair], b, rows_b[pair], lanes))
+        out[pair] = math.sqrt(square_distance(a, rows_a[pair], b, rows_b[pair], lanes))

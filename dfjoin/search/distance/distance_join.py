@@ -34,12 +34,17 @@ PARTNERS = ("nearest", "all")
 
 
 class PairedKeys(NamedTuple):
-    """Pairs of a key of the frame and one of the table, the key of each row of the table, and how many keys it has."""
+    """Pairs of a key of the frame and one of the table, and the keys of the table.
+
+    `codes` is the key of each row of the table, `n_keys` how many keys it has, `distances` how far the keys of each
+    pair are apart as a user is told it (empty where nobody asks).
+    """
 
     left: NDArray[np.int64]
     right: NDArray[np.int64]
     codes: NDArray[np.int64]
     n_keys: int
+    distances: NDArray[np.float64] = np.empty(0)
 
 
 class NearPairs(NamedTuple):
@@ -104,6 +109,14 @@ class DistanceKeys(ABC):
     def near(self, keys: Any) -> NearPairs:
         """Pair the frame's keys with keys of a table that lie within the radius."""
 
+    def shown(self, distances: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return distances in the unit of the user; those of equal keys are zero."""
+        return np.maximum(distances, 0.0)
+
+    def nearest(self, keys: Any) -> NearPairs:
+        """Pair each key of the frame with the nearest key of a table within the radius, of several the smallest."""
+        return nearest_pairs(*self.near(keys))
+
     def ordered(self, keys: Any) -> NDArray[np.int64] | None:
         """Return in which order keys of a table are taken that are equally near; None: in that of their numbers."""
         return None
@@ -118,17 +131,18 @@ class DistanceKeys(ABC):
     def pairs(self, parts: Sequence[ValueSet]) -> PairedKeys:
         """Pair the keys with those of a table: the nearest one of each, by the frame's keys, or all that are near."""
         keys, codes, n = self.read(parts)
-        left, right, distances = self.near(keys)
-        if self.partners == PARTNERS[0]:
-            order = self.ordered(keys)
-            if order is None:
-                left, right = nearest_pairs(left, right, distances)
-            else:
-                rank = np.empty(n, np.int64)
-                rank[order] = np.arange(n)
-                left, ranked = nearest_pairs(left, rank[right], distances)
-                right = order[ranked]
-        return PairedKeys(left, right, codes, n)
+        order = self.ordered(keys)
+        if self.partners != PARTNERS[0]:
+            left, right, distances = self.near(keys)
+        elif order is None:
+            left, right, distances = self.nearest(keys)
+        else:
+            left, right, distances = self.near(keys)
+            rank = np.empty(n, np.int64)
+            rank[order] = np.arange(n)
+            left, ranked, distances = nearest_pairs(left, rank[right], distances)
+            right = order[ranked]
+        return PairedKeys(left, right, codes, n, self.shown(distances))
 
 
 @dataclass(frozen=True)
@@ -182,15 +196,15 @@ class DistanceRelation(ABC):
         """Raise `InvalidTypeError` or `InvalidParameterError` for values that no search has."""
 
     @abstractmethod
-    def keys(self, parts: Sequence[ValueSet], snapshot: Snapshot) -> DistanceKeys:
+    def keys(self, parts: Sequence[ValueSet], snapshot: Snapshot | None) -> DistanceKeys:
         """Make the keys of a frame ready to be paired.
 
         Parameters
         ----------
         parts : sequence of ValueSet
             Canonical values of the key columns of the frame.
-        snapshot : Snapshot
-            Of the lake that has the table.
+        snapshot : Snapshot or None
+            Of the lake that has the table; None: it is a frame.
         """
 
     @abstractmethod
@@ -203,14 +217,12 @@ class DistanceRelation(ABC):
         return f"by {self.MEASURE}: {whom} up to {self.radius_text()}"
 
 
-def nearest_pairs(
-    left: NDArray[np.int64], right: NDArray[np.int64], distances: NDArray[np.float64]
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def nearest_pairs(left: NDArray[np.int64], right: NDArray[np.int64], distances: NDArray[np.float64]) -> NearPairs:
     """Keep the nearest pair of each left key, of several the smallest right one; by left key."""
     order = np.lexsort((right, distances, left))
-    left, right = left[order], right[order]
-    first = np.append(True, left[1:] != left[:-1])[: left.size]
-    return left[first], right[first]
+    own = left[order]
+    order = order[np.append(True, own[1:] != own[:-1])[: own.size]]
+    return NearPairs(left[order], right[order], distances[order])
 
 
 class TextKeys(DistanceKeys):

@@ -75,6 +75,10 @@ class DistanceFound(Found, ABC):
     def texts_of(self, candidate: Candidate, partners: NDArray[np.int64]) -> list[str]:
         """Return partners as texts."""
 
+    def notes(self) -> dict[str, Any]:
+        """See `Found`: how near values had to lie."""
+        return {"radius": str(self.radius)}
+
     def with_hits(self, ranked: RankedHits) -> Self:
         """Return the search with some of its hits, ranked by matched values."""
         return replace(self, hits=ranked)

@@ -14,7 +14,14 @@ from dfjoin.search.distance.distance_join import DistanceKeys, DistanceRelation,
 from dfjoin.store.snapshot import Snapshot
 from dfjoin.values.float_values import parse_lists, to_floats
 from dfjoin.values.value_set import ValueSet
-from dfjoin.vectors.axis_points import chord_of_length, distinct_points, length_of_chord, near_points, place_points
+from dfjoin.vectors.axis_points import (
+    chord_of_length,
+    distinct_points,
+    length_of_chord,
+    near_points,
+    nearest_points,
+    place_points,
+)
 from dfjoin.vectors.axis_specs import MAX_AXES
 
 __all__ = ["AxesKeys", "AxesRelation", "PointRadius", "point_radius"]
@@ -112,7 +119,7 @@ class AxesRelation(DistanceRelation):
         if self.is_place and len(self.scales) != 2:
             raise InvalidParameterError("a relation of places must have two columns")
 
-    def keys(self, parts: Sequence[ValueSet], snapshot: Snapshot) -> AxesKeys:
+    def keys(self, parts: Sequence[ValueSet], snapshot: Snapshot | None) -> AxesKeys:
         """See `DistanceRelation`."""
         return AxesKeys(parts, self)
 
@@ -135,7 +142,7 @@ class AxesKeys(DistanceKeys):
         self._relation, self._dimension = relation, 0
         self._points, self.codes, self.n_keys = self.read(parts)
         self.partners = relation.partners
-        self._radius = point_radius(relation.radius, relation.radius_unit).distance
+        self._radius = point_radius(relation.radius, relation.radius_unit)
 
     def _to_points(self, parts: Sequence[ValueSet]) -> NDArray[np.float64]:
         if len(parts) != len(self._relation.scales):
@@ -158,4 +165,12 @@ class AxesKeys(DistanceKeys):
 
     def near(self, keys: NDArray[np.float64]) -> NearPairs:
         """See `DistanceKeys`."""
-        return NearPairs(*near_points(self._points, keys, self._radius))
+        return NearPairs(*near_points(self._points, keys, self._radius.distance))
+
+    def nearest(self, keys: NDArray[np.float64]) -> NearPairs:
+        """See `DistanceKeys`."""
+        return NearPairs(*nearest_points(self._points, keys, self._radius.distance))
+
+    def shown(self, distances: NDArray[np.float64]) -> NDArray[np.float64]:
+        """See `DistanceKeys`."""
+        return self._radius.shown(distances)

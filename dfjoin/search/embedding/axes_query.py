@@ -21,7 +21,15 @@ from dfjoin.values.profile import profile_values
 from dfjoin.vectors.axis_points import distinct_points, place_points
 from dfjoin.vectors.axis_specs import order_of_place
 
-__all__ = ["PointQuery", "is_numeric", "make_point_query", "point_text", "points_of_frame"]
+__all__ = [
+    "PointQuery",
+    "check_points",
+    "is_numeric",
+    "make_point_query",
+    "point_text",
+    "points_of_frame",
+    "read_points",
+]
 
 _LENGTHS = ("m", "km")
 _SHOWN = 4
@@ -86,34 +94,9 @@ def make_point_query(df: pd.DataFrame, labels: Sequence[Any], settings: IndexSet
     DfjoinWarning
         If numbers lie outside the range of latitude and longitude; such rows match nothing.
     """
-    order = order_of_place(labels)
-    shown = f"on={[str(label) for label in labels]}"
-    if unit in _LENGTHS:
-        if len(labels) != 2:
-            raise InvalidParameterError(
-                f'`radius_unit` must be "absolute" for {shown}, got {unit!r}: metres and kilometres belong to places, '
-                "which are two columns of latitude and longitude"
-            )
-        labels = [labels[i] for i in order or (0, 1)]
-    elif order is not None:
-        raise InvalidParameterError(
-            f'`radius_unit` must be "m" or "km" for places, as {shown}, got {unit!r}; for example radius=100, '
-            'radius_unit="m"'
-        )
-    elif unit != "absolute":
-        raise InvalidParameterError(
-            f'`radius_unit` must be "absolute" for columns of numbers, as {shown} ("m" or "km" for latitude and '
-            f'longitude), got {unit!r}; for example radius=0.5, radius_unit="absolute"'
-        )
     is_place = unit in _LENGTHS
-    numbers = points_of_frame(df, labels, settings)
-    points = place_points(*numbers.T) if is_place else numbers
-    n_outside = int((np.isfinite(numbers).all(axis=1) & ~np.isfinite(points).all(axis=1)).sum())
-    if n_outside:
-        warn(
-            f"{n_outside:,} rows of {shown} have no place, since latitudes are -90 to 90 and longitudes -180 to 360; "
-            "they match nothing"
-        )
+    numbers, points = read_points(df, labels, settings, unit)
+    labels = [labels[i] for i in check_points(labels, unit)]
     distinct, codes = distinct_points(points)
     first = np.full(len(distinct), 0)
     first[codes[codes >= 0][::-1]] = np.flatnonzero(codes >= 0)[::-1]
@@ -132,6 +115,57 @@ def make_point_query(df: pd.DataFrame, labels: Sequence[Any], settings: IndexSet
         keys=tuple(labels),
         is_place=is_place,
     )
+
+
+def check_points(labels: Sequence[Any], unit: str | None) -> list[int]:
+    """Return the order in which columns of numbers make points: of places latitude first.
+
+    Parameters
+    ----------
+    labels : sequence of column label
+    unit : {"m", "km", "absolute", None}
+        Lengths make places of two columns.
+
+    Raises
+    ------
+    InvalidParameterError
+        If the unit does not fit the columns, or is missing.
+    """
+    order = order_of_place(labels)
+    shown = f"on={[str(label) for label in labels]}"
+    if unit in _LENGTHS:
+        if len(labels) != 2:
+            raise InvalidParameterError(
+                f'`radius_unit` must be "absolute" for {shown}, got {unit!r}: metres and kilometres belong to places, '
+                "which are two columns of latitude and longitude"
+            )
+        return list(order or (0, 1))
+    if order is not None:
+        raise InvalidParameterError(
+            f'`radius_unit` must be "m" or "km" for places, as {shown}, got {unit!r}; for example radius=100, '
+            'radius_unit="m"'
+        )
+    if unit != "absolute":
+        raise InvalidParameterError(
+            f'`radius_unit` must be "absolute" for columns of numbers, as {shown} ("m" or "km" for latitude and '
+            f'longitude), got {unit!r}; for example radius=0.5, radius_unit="absolute"'
+        )
+    return list(range(len(labels)))
+
+
+def read_points(
+    df: pd.DataFrame, labels: Sequence[Any], settings: IndexSettings, unit: str | None
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return columns of a frame as numbers, of places latitude first, and as points; see `make_point_query`."""
+    numbers = points_of_frame(df, [labels[i] for i in check_points(labels, unit)], settings)
+    points = place_points(*numbers.T) if unit in _LENGTHS else numbers
+    n_outside = int((np.isfinite(numbers).all(axis=1) & ~np.isfinite(points).all(axis=1)).sum())
+    if n_outside:
+        warn(
+            f"{n_outside:,} rows of on={[str(label) for label in labels]} have no place, since latitudes are -90 to 90 "
+            "and longitudes -180 to 360; they match nothing"
+        )
+    return numbers, points
 
 
 def points_of_frame(df: pd.DataFrame, labels: Sequence[Any], settings: IndexSettings) -> NDArray[np.float64]:

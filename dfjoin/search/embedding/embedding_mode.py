@@ -39,10 +39,17 @@ class NearFound(TextFound):
         Vectors of the query's values; zeros for a value without one.
     relation : NearRelation
         The radius as a plan keeps it.
+    expected : dict
+        What the lake's own values told of its default radius, if that is used; see `ChosenRadius`.
     """
 
     rows: NDArray[np.float32] = field(kw_only=True)
     relation: NearRelation = field(kw_only=True)
+    expected: dict[str, float] = field(kw_only=True, default_factory=dict)
+
+    def notes(self) -> dict[str, Any]:
+        """See `Found`; of the default radius also what the lake's own values told of it."""
+        return super().notes() | ({"expected": dict(self.expected)} if self.expected else {})
 
     def relation_of(self, place: int) -> dict[str, Any] | None:
         """See `Found`."""
@@ -84,7 +91,8 @@ class EmbeddingMode(DistanceMode):
             return find_points(snapshot, query, params, record)
         _check_vectors(snapshot)
         identity = embedder_of(snapshot).identity
-        params = with_radius(params, snapshot.manifest.embedder)
+        meta, is_default = snapshot.manifest.embedder, params.radius is None and params.metric in (None, "euclidean")
+        params = with_radius(params, meta)
         rows = query_rows(snapshot, query)
         hits, stats = search_near(snapshot, query, rows, params, record)
         found = NearFound(
@@ -95,6 +103,7 @@ class EmbeddingMode(DistanceMode):
             rows=rows,
             radius=vector_radius(params),
             is_all=params.count == "all",
+            expected=meta.evidence if meta is not None and is_default else {},
             relation=NearRelation(params.radius or 0.0, params.radius_unit or "", params.metric or "", identity),
         )
         return found, hits

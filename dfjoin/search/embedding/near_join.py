@@ -17,11 +17,18 @@ from dfjoin.search.embedding.near_search import VectorRadius, embedder_of, vecto
 from dfjoin.search.params import SearchParams, search_params
 from dfjoin.store.snapshot import Snapshot
 from dfjoin.values.value_set import ValueSet
+from dfjoin.vectors.abbreviations import abbreviations_for, expanding
 from dfjoin.vectors.axis_points import PAIRS_AT_ONCE
-from dfjoin.vectors.embedders import unit_rows
+from dfjoin.vectors.embedders import Embedder, FastTextEmbedder, unit_rows
 from dfjoin.vectors.metrics import PROJECTED, metric_of
+from dfjoin.vectors.ngrams import NGRAMS_IDENTITY, ngram_model
 
-__all__ = ["NearKeys", "NearRelation", "pairs_within"]
+__all__ = [
+    "NearKeys",
+    "NearRelation",
+    "ngrams_of_frames",
+    "pairs_within",
+]
 
 
 @dataclass(frozen=True)
@@ -55,7 +62,7 @@ class NearRelation(DistanceRelation):
         """Return the search that has this radius; raises for an illegal one."""
         return search_params(mode="embedding", radius=self.radius, radius_unit=self.radius_unit, metric=self.metric)
 
-    def keys(self, parts: Sequence[ValueSet], snapshot: Snapshot) -> NearKeys:
+    def keys(self, parts: Sequence[ValueSet], snapshot: Snapshot | None) -> NearKeys:
         """See `DistanceRelation`."""
         (values,) = parts
         return NearKeys(snapshot, values, self)
@@ -65,13 +72,19 @@ class NearRelation(DistanceRelation):
         return f"{self.radius:g} ({self.radius_unit}), {self.metric}, of {self.embedder}"
 
 
+def ngrams_of_frames() -> Embedder:
+    """Return what makes the vectors of two frames that are joined: n-grams, with abbreviations written out."""
+    embedder = FastTextEmbedder(ngram_model(), NGRAMS_IDENTITY)
+    return expanding(embedder, abbreviations_for(embedder, None))
+
+
 class NearKeys(TextKeys):
     """The keys of a frame, to be joined with the nearest keys of a table.
 
     Parameters
     ----------
-    snapshot : Snapshot
-        Of the lake, whose embedder measures.
+    snapshot : Snapshot or None
+        Of the lake, whose embedder measures; None: the tables are frames, and n-grams do.
     values : ValueSet
         The frame's keys.
     relation : NearRelation
@@ -82,9 +95,14 @@ class NearKeys(TextKeys):
         If the lake has other vectors now than when the relation was found.
     """
 
-    def __init__(self, snapshot: Snapshot, values: ValueSet, relation: NearRelation) -> None:
+    def __init__(self, snapshot: Snapshot | None, values: ValueSet, relation: NearRelation) -> None:
         super().__init__(values, relation.partners)
-        self._embedder = embedder_of(snapshot)
+        self._embedder = ngrams_of_frames() if snapshot is None else embedder_of(snapshot)
+        if snapshot is None and self._embedder.identity != relation.embedder:
+            raise IncompatibleSettingsError(
+                f"`plan` joins by distances of the embedder {relation.embedder!r}, and two frames have vectors of "
+                f"{self._embedder.identity!r}; join them again without the plan"
+            )
         if self._embedder.identity != relation.embedder:
             raise IncompatibleSettingsError(
                 f"`plan` joins by distances of the embedder {relation.embedder!r}, and the index has vectors of "
@@ -95,6 +113,10 @@ class NearKeys(TextKeys):
 
     def _embed(self, values: ValueSet) -> NDArray[np.float32]:
         return unit_rows(self._embedder.embed((values.offsets, values.data)))
+
+    def shown(self, distances: NDArray[np.float64]) -> NDArray[np.float64]:
+        """See `DistanceKeys`."""
+        return self._radius.shown(np.maximum(distances, 0.0))
 
     def within(self, values: ValueSet) -> NearPairs:
         """See `TextKeys`."""

@@ -58,8 +58,8 @@ class VectorRadius:
         return own / self.unit
 
 
-_RADII = {"fasttext-lake": 0.2}
-"""Kind of embedder → default radius, a fraction, of an index that states none."""
+_RADII = {"fasttext-lake": 0.2, "ngrams": 0.3}
+"""Kind of embedder → default radius, a fraction, of an index that states none: an earlier or a small one."""
 
 _RADIUS = 0.06
 """Default radius of other embedders, that of the paper."""
@@ -75,7 +75,7 @@ def with_radius(params: SearchParams, embedder: EmbedderMeta | None = None) -> S
     ----------
     params : SearchParams
     embedder : EmbedderMeta, optional
-        One that is trained on a lake has a radius of its own.
+        Its index has chosen a radius for it, unless it has too few values.
     """
     default = _RADIUS
     if embedder is not None:

@@ -45,7 +45,7 @@ class SimilarRelation(DistanceRelation):
         """Return the radius of the relation."""
         return spelling_radius(self.radius, self.radius_unit, self.metric)
 
-    def keys(self, parts: Sequence[ValueSet], snapshot: Snapshot) -> SimilarKeys:
+    def keys(self, parts: Sequence[ValueSet], snapshot: Snapshot | None) -> SimilarKeys:
         """See `DistanceRelation`."""
         (values,) = parts
         return SimilarKeys(values, self)

@@ -1,0 +1,133 @@
+"""The radius of searches that give none: chosen for an index and its embedder, by what the lake's own values tell."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dfjoin.vectors.changed_texts import change_text
+from dfjoin.vectors.embedders import Embedder, to_texts, unit_rows
+from dfjoin.vectors.fasttext_model import Texts
+
+__all__ = ["COLUMNS", "VALUES", "ChosenRadius", "choose_radius"]
+
+COLUMNS, VALUES = 32, 256
+"""Columns whose values are changed, and values of each that are compared."""
+
+_STEPS = np.arange(1, 71) / 100
+_FARTHEST = 1 - 2 * _STEPS[-1] ** 2  # the cosine of two vectors at the largest radius
+_PRECISION = 0.8
+"""Of the values that find something within the radius, the share whose nearest is the value that they were made of."""
+
+_PAIRS = 10.0
+"""Values of a lake that lie within the radius of a changed value, on average."""
+
+_LEAST_TRIALS = 100
+_BLOCK = 512
+
+
+class ChosenRadius(NamedTuple):
+    """A radius, a fraction of the largest distance, and what speaks for it; 0 where there are too few values to say.
+
+    `evidence` holds ``changed`` (values that were tried), ``found`` (share that lies within the radius of the value
+    that it was made of, which is the nearest), ``wrong`` (share that has another one nearest), ``strangers`` (share of
+    values that have one within the radius when the value that they were made of is left out), and ``pairs`` (values
+    of the lake that lie within the radius of a changed value, on average).
+    """
+
+    radius: float
+    evidence: dict[str, float]
+
+
+def choose_radius(embedder: Embedder, columns: Sequence[list[str]], sample: Texts, n_texts: int) -> ChosenRadius:
+    """Choose the largest radius that is precise and whose searches cost little.
+
+    Parameters
+    ----------
+    embedder : Embedder
+    columns : sequence of list of str
+        Values of columns of the lake.
+    sample : tuple of ndarray
+        Texts of the lake that were drawn at random: offsets and UTF-8.
+    n_texts : int
+        Texts of the lake.
+
+    Returns
+    -------
+    ChosenRadius
+
+    Notes
+    -----
+    Every other value of a column is changed: by a typo, in its format, by an abbreviation, in the order of its words.
+    Two questions are asked of each: is the nearest value of its column the one that it was made of? And if that one
+    is left out, as a value that has no partner: does another one lie within the radius? Both have the same weight, so
+    that half of the values that are asked for have no partner. Embeds at most 8,192 values,
+    half as many changed ones and the sample; each changed value is compared with its column and the sample.
+    """
+    changed, nearest, others, is_right = _trials(embedder, columns)
+    if nearest.size < _LEAST_TRIALS:
+        return ChosenRadius(0.0, {})
+    right, wrong, strange = (
+        np.searchsorted(np.sort(gaps), _STEPS, "right") for gaps in (nearest[is_right], nearest[~is_right], others)
+    )
+    partners = _share_within(changed, unit_rows(embedder.embed(sample))) * n_texts
+    is_good = (right >= _PRECISION * (right + wrong + strange)) & (partners <= _PAIRS)
+    best = int(np.flatnonzero(is_good)[-1]) if is_good.any() else 0
+    shares = {name: counts[best] / nearest.size for name, counts in (("found", right), ("wrong", wrong))}
+    evidence = {"changed": nearest.size, **shares, "strangers": strange[best] / nearest.size, "pairs": partners[best]}
+    return ChosenRadius(float(_STEPS[best]), {name: round(float(value), 4) for name, value in evidence.items()})
+
+
+def _trials(
+    embedder: Embedder, columns: Sequence[list[str]]
+) -> tuple[NDArray[np.float32], NDArray[np.float64], NDArray[np.float64], NDArray[np.bool_]]:
+    """Return the vector of each changed value, the distance of the nearest value and of the nearest other one.
+
+    Last comes whether the nearest one is that which it was made of.
+    """
+    rng = random.Random(0)
+    sources: list[tuple[int, int, int]] = []
+    texts: list[str] = []
+    first = 0
+    for values in columns:
+        for i in range(0, len(values), 2):
+            changed = change_text(values[i], len(texts), rng)
+            if changed != values[i]:
+                sources.append((first, first + len(values), first + i))
+                texts.append(changed)
+        first += len(values)
+    nearest, others = np.ones(len(texts)), np.ones(len(texts))
+    is_right = np.zeros(len(texts), bool)
+    if not texts:
+        return np.empty((0, 1), np.float32), nearest, others, is_right
+    rows = unit_rows(embedder.embed(to_texts([value for values in columns for value in values])))
+    changed_rows = unit_rows(embedder.embed(to_texts(texts)))
+    known = changed_rows.any(axis=1) & rows[[source for _, _, source in sources]].any(axis=1)
+    for trial in np.flatnonzero(known).tolist():
+        start, end, source = sources[trial]
+        gaps = _fractions(rows[start:end] @ changed_rows[trial])
+        gaps[~rows[start:end].any(axis=1)] = 1.0
+        own = gaps[source - start]
+        gaps[source - start] = 1.0
+        others[trial] = gaps.min()
+        nearest[trial], is_right[trial] = min(own, others[trial]), own <= others[trial]
+    return changed_rows[known], nearest[known], others[known], is_right[known]
+
+
+def _share_within(changed: NDArray[np.float32], rows: NDArray[np.float32]) -> NDArray[np.float64]:
+    """Return which share of the pairs of changed values and texts lies within each radius."""
+    counts = np.zeros(_STEPS.size)
+    for start in range(0, changed.shape[0], _BLOCK):
+        products = changed[start : start + _BLOCK] @ rows[rows.any(axis=1)].T
+        close = products[products >= _FARTHEST]
+        counts += np.searchsorted(np.sort(_fractions(close)), _STEPS, "right")
+    return counts / max(1, changed.shape[0] * rows.shape[0])
+
+
+def _fractions(cosines: NDArray[np.floating]) -> NDArray[np.float64]:
+    """Return distances of unit vectors as fractions of the largest one."""
+    return np.sqrt(np.maximum(0.0, 2 - 2 * cosines.astype(np.float64))) / 2

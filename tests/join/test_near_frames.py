@@ -1,0 +1,144 @@
+"""Two frames that are joined by distance: places, numbers, vectors, texts; plans, reports, errors."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import dfjoin
+from dfjoin.errors import DfjoinWarning, IncompatibleSettingsError, InvalidParameterError, InvalidTypeError
+from tests.oracles.places import haversine
+
+PLACES = {"mode": "embedding", "radius_unit": "km"}
+NAMES = pd.DataFrame({"name": ["Switzerlnd", "Portugall", "Atlantis", None]})
+COUNTRIES = pd.DataFrame({"country": ["Portugal", "Switzerland", "Peru"], "code": ["PT", "CH", "PE"]})
+
+
+@pytest.fixture(scope="module")
+def places():
+    rng = np.random.default_rng(0)
+    shops = pd.DataFrame({"lat": rng.uniform(-60, 60, 60), "lon": rng.uniform(-180, 180, 60)})
+    stations = pd.DataFrame({"lon": rng.uniform(-180, 180, 400), "lat": rng.uniform(-60, 60, 400)})
+    shops.loc[0, "lat"] = None
+    return shops, stations.assign(station=range(400))
+
+
+def distances(shops, stations):
+    return np.array([[haversine(a, b) / 1000 for b in stations[["lat", "lon"]].to_numpy()] for a in shops.to_numpy()])
+
+
+def test_the_nearest_place_is_that_of_the_haversine_formula(places):
+    shops, stations = places
+    expected = distances(shops, stations)
+    wide = shops.auto_join(stations, on=["lon", "lat"], radius=500, indicator=True, **PLACES)
+    is_near = np.nanmin(np.where(np.isnan(expected), np.inf, expected), axis=1) <= 500
+    assert 5 < is_near.sum() < 55 and (wide["station"].notna() == is_near).all() and not is_near[0]
+    assert wide.loc[is_near, "station"].tolist() == expected[is_near].argmin(axis=1).tolist()
+    np.testing.assert_allclose(wide.loc[is_near, "_distance"], expected[is_near].min(axis=1), rtol=1e-9)
+    assert set(wide.loc[is_near, "_match"]) == {"distance"} and wide["lat"].equals(shops["lat"])
+    assert "by distance: the nearest key up to 500 km" in str(dfjoin.report(wide))
+
+
+def test_numbers_that_are_no_place_are_told(places):
+    with pytest.warns(DfjoinWarning, match=r"1 rows of on=\['lat', 'lon'\] have no place"):
+        pd.DataFrame({"lat": [91.0], "lon": [0.0]}).auto_join(
+            places[1], on=["lat", "lon"], radius=1, on_no_match="ignore", **PLACES
+        )
+
+
+def test_all_places_within_a_radius(places):
+    shops, stations = places
+    expected = distances(shops, stations) <= 900
+    wide = shops.auto_join(stations, on=["lat", "lon"], radius=900, partners="all", aggregate=None, **PLACES)
+    assert wide["station"].notna().sum() == expected.sum()
+    counted = shops.auto_join(
+        stations, on=["lat", "lon"], radius=900, partners="all", aggregate={"station": "count"}, **PLACES
+    )
+    assert counted["station"].fillna(0).tolist() == expected.sum(axis=1).tolist()
+
+
+@pytest.mark.parametrize("how", ["left", "inner", "right", "outer"])
+def test_a_plan_repeats_the_join(places, how):
+    shops, stations = places
+    wide = shops.auto_join(stations, on=["lat", "lon"], radius=700, how=how, **PLACES)
+    n_stations = wide["station"].nunique()
+    assert n_stations == 400 if how in ("right", "outer") else 5 < n_stations < 60
+    again = shops.auto_join(stations, plan=wide.attrs["dfjoin"]["plan"])
+    pd.testing.assert_frame_equal(again, wide)
+    if how == "left":
+        few = shops.iloc[5:9].auto_join(stations, plan=wide.attrs["dfjoin"]["plan"])
+        pd.testing.assert_frame_equal(few, wide.iloc[5:9])
+
+
+def test_numbers_and_lists_of_numbers():
+    left, right = pd.DataFrame({"v": [1.0, 2, 30, None]}), pd.DataFrame({"w": [1.1, 2.4, 2.4, 9], "n": [1, 2, 3, 4]})
+    options = {"on": "v", "right_on": "w", "mode": "embedding", "radius": 0.5, "radius_unit": "absolute"}
+    wide = left.auto_join(right, **options, aggregate={"n": "sum"})
+    assert wide["n"].fillna(0).tolist() == [1, 5, 0, 0] and wide["w"].tolist()[:2] == [1.1, 2.4]
+    vectors = pd.DataFrame({"e": [[0.0, 1.0], [1.0, 0.0]]})
+    other = pd.DataFrame({"e": [[0.9, 0.1], [5.0, 5.0]], "n": [1, 2]})
+    wide = vectors.auto_join(other, on="e", mode="embedding", radius=0.5, radius_unit="absolute")
+    assert wide["n"].fillna(0).tolist() == [0, 1]
+
+
+@pytest.mark.parametrize(("mode", "match"), [("embedding", "distance"), ("fuzzy", "spelling")])
+def test_texts_that_are_written_differently(mode, match):
+    wide = NAMES.auto_join(COUNTRIES, on="name", right_on="country", mode=mode, indicator=True)
+    assert wide["code"].fillna("").tolist() == ["CH", "PT", "", ""]
+    assert wide["_match"].fillna("").tolist() == [match, match, "", ""] and (wide["_distance"].dropna() < 0.3).all()
+    again = NAMES.auto_join(COUNTRIES, plan=wide.attrs["dfjoin"]["plan"])
+    pd.testing.assert_frame_equal(again, wide)
+    exact = COUNTRIES.auto_join(COUNTRIES, on="country", mode=mode, columns="code", indicator=True)
+    assert exact["_distance"].tolist() == [0, 0, 0]
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "text"),
+    [
+        ({"mode": "embedding"}, InvalidParameterError, r"`on` must name the columns that are near .* got None"),
+        (
+            {"mode": "fuzzy", "on": ["name"], "right_on": ["country", "code"], "transform": False},
+            InvalidParameterError,
+            r"`transform` does not apply when `other` is a DataFrame and mode='fuzzy'",
+        ),
+        (
+            {"mode": "fuzzy", "on": ["name"], "right_on": ["country", "code"]},
+            InvalidParameterError,
+            r"`right_on` must name as many columns as `on` \(1\), got 2, with mode='fuzzy'",
+        ),
+        (
+            {"mode": "fuzzy", "on": ["name", "name"], "right_on": ["country", "code"]},
+            InvalidParameterError,
+            r"`on` must name one column of text of both frames with mode='fuzzy', got \['name', 'name'\]",
+        ),
+        ({"mode": "embedding", "on": "name", "right_on": "country", "how": "asof"}, InvalidParameterError, "'asof'"),
+        ({"mode": "embedding", "on": "name", "right_on": "country", "k": 3}, InvalidParameterError, "`k` does not app"),
+        (
+            {"mode": "embedding", "on": "name", "right_on": "country", "radius": 1, "radius_unit": "km"},
+            InvalidParameterError,
+            "`radius_unit`",
+        ),
+        (
+            {
+                "mode": "embedding",
+                "on": ["name", "name"],
+                "right_on": ["country", "code"],
+                "radius_unit": "absolute",
+                "radius": 1,
+            },
+            InvalidTypeError,
+            "`on` must name columns of numbers, and 'name' holds none",
+        ),
+        ({"radius": 1.0}, InvalidParameterError, "`radius` does not apply when `other` is a DataFrame"),
+    ],
+)
+def test_what_is_refused(options, error, text):
+    with pytest.raises(error, match=text):
+        NAMES.auto_join(COUNTRIES, **options)
+
+
+def test_a_plan_with_other_vectors_is_refused():
+    plan = NAMES.auto_join(COUNTRIES, on="name", right_on="country", mode="embedding").attrs["dfjoin"]["plan"]
+    plan = {**plan, "steps": [{**plan["steps"][0], "relation": {"near": {**plan["steps"][0]["relation"]["near"]}}}]}
+    plan["steps"][0]["relation"]["near"]["embedder"] = "ngrams:0"
+    with pytest.raises(IncompatibleSettingsError, match="by distances of the embedder 'ngrams:0', and two frames have"):
+        NAMES.auto_join(COUNTRIES, plan=plan)

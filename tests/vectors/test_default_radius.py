@@ -1,0 +1,69 @@
+"""The radius that a lake's own values choose, against all pairs."""
+
+import random
+
+import numpy as np
+import pytest
+
+from dfjoin.vectors.changed_texts import CHANGES, change_text
+from dfjoin.vectors.default_radius import choose_radius
+from dfjoin.vectors.embedders import FunctionEmbedder, choose_embedder, to_texts, unit_rows
+from tests.vectors.makers import letters
+
+NAMES = choose_embedder("ngrams")
+
+
+def columns_of(n_columns, n_values):
+    rng = np.random.default_rng(0)
+    words = ["".join(rng.choice(list("abcdefghijklmnop"), 7)) for _ in range(3000)]
+    return [[" ".join(rng.choice(words, 2)) for _ in range(n_values)] for _ in range(n_columns)]
+
+
+def naive(embedder, columns, radius):
+    """Shares of changed values with their own nearest, with another one nearest, and with another one in its place."""
+    rng, n, counts = random.Random(0), 0, np.zeros(3)
+    for values in columns:
+        rows = unit_rows(embedder.embed(to_texts(values))).astype(float)
+        for i in range(0, len(values), 2):
+            text = change_text(values[i], n, rng)
+            if text == values[i]:
+                continue
+            n += 1
+            gaps = np.linalg.norm(rows - unit_rows(embedder.embed(to_texts([text])))[0], axis=1) / 2
+            others = np.delete(gaps, i).min()
+            counts += [gaps[i] <= min(others, radius), others < gaps[i] and others <= radius, others <= radius]
+    return counts / n, n
+
+
+@pytest.mark.parametrize("embedder", [NAMES, FunctionEmbedder(letters, "letters")])
+def test_the_evidence_is_that_of_brute_force(embedder):
+    columns = columns_of(6, 60)
+    sample = to_texts([value for values in columns for value in values])
+    radius, told = choose_radius(embedder, columns, sample, 360)
+    shares, n = naive(embedder, columns, radius)
+    np.testing.assert_allclose([told["found"], told["wrong"], told["strangers"]], shares, atol=0.01)
+    assert told["changed"] == n and shares[0] >= 0.8 * shares.sum() - 0.01
+    rows, rng = unit_rows(embedder.embed(sample)).astype(float), random.Random(0)
+    sources = [value for values in columns for value in values[::2]]
+    changed = [change_text(value, i, rng) for i, value in enumerate(sources)]
+    if sum(one != other for one, other in zip(changed, sources, strict=True)) == len(sources):
+        gaps = np.sqrt(np.maximum(0, 2 - 2 * unit_rows(embedder.embed(to_texts(changed))) @ rows.T)) / 2
+        assert abs(told["pairs"] - (gaps <= radius).mean() * 360) < 0.05 * told["pairs"] + 0.1
+
+
+def test_a_larger_lake_has_a_smaller_radius_and_a_tiny_one_none():
+    columns = columns_of(6, 60)
+    sample = to_texts([value for values in columns for value in values])
+    small, large = (choose_radius(NAMES, columns, sample, n) for n in (360, 4000))
+    assert 0 < large.radius < small.radius and large.evidence["pairs"] <= 10
+    assert choose_radius(NAMES, columns[:1], sample, 60) == (0.0, {})
+    assert choose_radius(NAMES, [], to_texts([]), 0) == (0.0, {})
+
+
+def test_texts_are_changed_in_each_kind():
+    rng = random.Random(1)
+    for kind in range(len(CHANGES)):
+        changed = {change_text("grand duchy of luxembourg", kind, rng) for _ in range(20)}
+        assert len(changed) > 2 and max(map(len, changed)) <= 29
+    assert sorted(change_text("b a", 3, random.Random(3)).replace(",", "").split()) == ["a", "b"]
+    assert all(change_text(text, kind, rng) for text in ("a", "é") for kind in range(4))
