@@ -56,8 +56,9 @@ def join_frames(df: pd.DataFrame, other: pd.DataFrame, options: JoinOptions) -> 
     is_allowed = options.is_relation_allowed
     if equal is not None and len(equal[0]) > 1:
         is_allowed = options.is_relation_requested  # a composite key is meant whole, and a program may read a part
+    no_keys: list[tuple[Any, Any]] = []
     if named is None and not options.is_relation_requested:
-        pair, passed = choose_equal_keys(left, right, options.threshold)
+        pair, passed, no_keys = choose_equal_keys(left, right, options.threshold)
         for columns, reason in passed:
             account = account.pass_over("", columns, reason)
         equal = None if pair is None else ([pair[0]], [pair[1]])
@@ -74,7 +75,7 @@ def join_frames(df: pd.DataFrame, other: pd.DataFrame, options: JoinOptions) -> 
             return _join_equal(replace(account, left=left), right, keys, options)
     relation, tried = choose_relation(left, right, named, equal, options) if is_allowed else (None, [])
     if relation is not None and named is None:
-        reason = reason_against_relation(relation)
+        reason = reason_against_relation(relation, left, right, no_keys)
         relation, tried = (None, [*tried, reason]) if reason else (relation, tried)
     for reason in tried:
         account = account.pass_over("", "", reason)

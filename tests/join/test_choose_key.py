@@ -36,7 +36,8 @@ def test_then_names_that_agree_and_then_a_right_key():
 def test_values_that_repeat_on_both_sides_are_a_key_if_the_names_of_the_columns_agree():
     person = [*(f"person {i}" for i in range(12)), "person 0", "person 1", "person 2", "person 3", "person 4"]
     spouse = [*(f"person {i}" for i in range(12)), "person 0", "person 1", "person 2", "person 3"]
-    pair, passed = _choose({"Person": person}, {"Spouse": spouse})
+    pair, passed, no_keys = _choose({"Person": person}, {"Spouse": spouse})
+    assert no_keys == [("Person", "Spouse")]
     assert pair is None and "no key: a shared value stands in 1.4 rows on the left and 1.3 on the right" in passed[0][1]
     assert _choose({"Person": person}, {"person": spouse})[0] == ("Person", "person")
     assert _choose({"Person": person}, {"Spouse": spouse[:13]})[0] == ("Person", "Spouse")
@@ -55,7 +56,7 @@ def test_what_did_not_pass_is_told_best_first():
         "c": ["pear", "x", "y", "z"] * 15,
         "rank": [3, 4, 5, *range(10, 67)],
     }
-    pair, passed = _choose(left, right, threshold=0.6)
+    pair, passed, _ = _choose(left, right, threshold=0.6)
     assert pair is None
     assert [columns for columns, _ in passed] == ["n = rank", "a = b", "a = c"]
     assert passed[0][1].startswith("accidental") and "0.500 is below the threshold 0.6" in passed[1][1]
@@ -64,12 +65,12 @@ def test_what_did_not_pass_is_told_best_first():
 
 def test_columns_without_keys_take_no_part():
     constant, flags, lists = ["a", "a"], [True, False], [[1], [2]]
-    assert _choose({"c": constant, "f": flags, "l": lists}, {"c": constant, "f": flags, "l": lists}) == (None, [])
+    assert _choose({"c": constant, "f": flags, "l": lists}, {"c": constant, "f": flags, "l": lists}) == (None, [], [])
 
 
 def test_a_key_stands_in_one_row_of_one_side():
     left, right = {"brand": list("abcde") * 4}, {"brand": list("abcde") * 3}
-    pair, passed = _choose(left, right)
+    pair, passed, _ = _choose(left, right)
     assert pair is None
     text = (
         "no key: a shared value stands in 4.0 rows on the left and 3.0 on the right; name it by `on` if that is meant"
@@ -89,10 +90,10 @@ NAMES = [
 @pytest.mark.parametrize(("own", "theirs"), [("id", "id"), ("rank", "no"), ("Unnamed: 0", "index")])
 def test_row_numbers_relate_only_rows_that_agree_otherwise(own, theirs):
     left = {own: range(N), "town": NAMES}
-    pair, passed = _choose(left, {theirs: range(N), "place": NAMES[::-1], "v": list("ab") * 20})
+    pair, passed, _ = _choose(left, {theirs: range(N), "place": NAMES[::-1], "v": list("ab") * 20})
     assert pair == ("town", "place") and [columns for columns, _ in passed] == [f"{own} = {theirs}"]
     assert "no other columns of these rows agree" in passed[0][1]
-    pair, passed = _choose({own: range(N), "kind": list("xyzw") * 10}, {theirs: range(N), "kind": list("ywzx") * 10})
+    pair, passed, _ = _choose({own: range(N), "kind": list("xyzw") * 10}, {theirs: range(N), "kind": list("ywzx") * 10})
     assert pair is None
     same = {theirs: range(N), "kind": list("xyzw") * 10}
     assert _choose({own: range(N), "kind": list("xyzw") * 10}, same)[0] == (own, theirs)
@@ -121,7 +122,7 @@ def test_codes_of_two_systems_are_no_key_where_names_tell_it():
     codes = [f"{name[0]}{name[6].upper()}" for name in names]
     left = {"fips": codes, "country": names}
     right = {"alpha2": codes, "name": [*names[20:], *names[:20]]}
-    pair, passed = _choose(left, right)
+    pair, passed, _ = _choose(left, right)
     assert pair == ("country", "name")
     assert (
         "fips = alpha2",

@@ -40,10 +40,14 @@ class EqualKeys(NamedTuple):
         Label on the left and on the right.
     passed_over : list of (str, str)
         The best pairs that did not pass, and why.
+    no_keys : list of tuple
+        Labels of both sides of pairs whose shared values stand in many rows of both sides: they are no key by a
+        program or by likeness either.
     """
 
     pair: tuple[Any, Any] | None
     passed_over: list[tuple[str, str]]
+    no_keys: list[tuple[Any, Any]]
 
 
 def choose_equal_keys(left: KeyColumns, right: KeyColumns, threshold: float) -> EqualKeys:
@@ -72,10 +76,13 @@ def choose_equal_keys(left: KeyColumns, right: KeyColumns, threshold: float) -> 
     shared = _shared_pairs(left, right)
     scored = []
     passed = []
+    no_keys = []
     for own, theirs, tokens in shared:
         matched = int(np.count_nonzero(tokens >= 0))
         containment = matched / len(own.values)
         share, repeated = _repeated(own, theirs, tokens)
+        if repeated:
+            no_keys.append((own.label, theirs.label))
         if containment < threshold:
             reason = f"containment {containment:.3f} is below the threshold {threshold:g}"
         elif repeated:
@@ -90,7 +97,7 @@ def choose_equal_keys(left: KeyColumns, right: KeyColumns, threshold: float) -> 
     passed.sort(key=lambda item: -item[0])
     notes = [(columns, reason) for _, columns, reason in passed[:_MAX_NOTES]]
     if not scored:
-        return EqualKeys(None, notes)
+        return EqualKeys(None, notes, no_keys)
     scored.sort(key=lambda item: item[0], reverse=True)
     if len(scored) > 1 and scored[0][0] == scored[1][0]:
         pairs = " and ".join(f"{a!r} = {b!r}" for _, a, b in scored[:2])
@@ -98,7 +105,7 @@ def choose_equal_keys(left: KeyColumns, right: KeyColumns, threshold: float) -> 
             f"`on` must be given: {pairs} join equally well (containment {scored[0][0][0]:.3f}); "
             "pass `on` and `right_on`"
         )
-    return EqualKeys((scored[0][1], scored[0][2]), notes)
+    return EqualKeys((scored[0][1], scored[0][2]), notes, no_keys)
 
 
 def _shared_pairs(left: KeyColumns, right: KeyColumns) -> list[tuple[QueryColumn, QueryColumn, NDArray[np.int64]]]:
