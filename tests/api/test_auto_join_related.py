@@ -176,7 +176,9 @@ def test_brands_of_two_catalogues_are_no_key_however_they_are_spelled():
     left = pd.DataFrame(
         {"brand": [f"{b} Inc." for b in brands for _ in range(3)], "model": [f"m{i}" for i in range(36)]}
     )
-    right = pd.DataFrame({"brand": [f"The {b} Corp" for b in brands for _ in range(4)], "price": np.arange(48) + 0.5})
+    forms = ["The {} Corp", "{} GmbH", "{} & Co.", "{}, Ltd"] * 3
+    spelled = [form.format(b) for b, form in zip(brands, forms, strict=True) for _ in range(4)]
+    right = pd.DataFrame({"brand": spelled, "price": np.arange(48) + 0.5})
     wide = dfjoin.auto_join(left, right, on_no_match="ignore")
     assert wide.columns.tolist() == ["brand", "model"]
     assert "no key: rows have several partners on both sides; name it by `on`" in str(dfjoin.report(wide))
