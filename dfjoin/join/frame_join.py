@@ -82,7 +82,7 @@ def join_frames(df: pd.DataFrame, other: pd.DataFrame, options: JoinOptions) -> 
             right = KeyColumns(other, settings, "right_on", options.pad)
             return _join_equal(replace(account, left=left), right, keys, options)
     relation, tried = choose_relation(left, right, named, equal, options) if is_allowed else (None, [])
-    if relation is not None and no_keys:
+    if relation is not None and named is None:
         reason = reason_against_relation(relation, left, right, no_keys)
         relation, tried = (None, [*tried, reason]) if reason else (relation, tried)
     for reason in tried:

@@ -273,6 +273,8 @@ def _learn(
     for direction, pair, target in column_pairs:
         if pair.main.is_measure and pair.target.is_measure:
             continue  # fractions are related as numbers
+        if any(_joins_all(one, direction, pair, target) for one in found):
+            continue
         source_table, target_table = sides if direction == "left_to_right" else sides[::-1]
         outcomes = [evaluate(Program.identity(pair.main.name), pair.table, pair.main, pair.target.values)]
         if outcomes[0].score < 2 * FULL_COVERAGE:
@@ -290,6 +292,18 @@ def _learn(
             if is_plain and accepted.quality > 2 * FULL_COVERAGE and accepted.wholeness >= _GOOD_WHOLENESS:
                 break
     return found
+
+
+def _joins_all(one: AcceptedPrograms, direction: Direction, pair: ColumnPair, target: Program) -> bool:
+    """Tell whether accepted programs join all values of columns of this pair: what else relates it joins the same."""
+    known, asked = (
+        sides if way == "left_to_right" else sides[::-1]
+        for way, sides in (
+            (one.direction, ({one.pair.main.name}, set(one.target.columns))),
+            (direction, ({pair.main.name}, set(target.columns))),
+        )
+    )
+    return one.quality > 2 * FULL_COVERAGE and known[0] <= asked[0] and known[1] <= asked[1]
 
 
 def _learn_conditionally(

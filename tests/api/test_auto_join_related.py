@@ -169,3 +169,28 @@ def test_the_shell_reaches_all_of_it(left, right, tmp_path, capsys):
     assert main(["join", *files, "--no-transform", "--no-fuzzy"]) == 0
     assert "nothing was joined" in capsys.readouterr().out
     assert main(["join", *files, "--on", "name", "--right-on", "person", "--example", "Jay, Jan", "Jan Jay"]) == 0
+
+
+def test_brands_of_two_catalogues_are_no_key_however_they_are_spelled():
+    brands = ["Acme", "Bolt", "Cyan", "Delta", "Ember", "Flint", "Grove", "Helix", "Iris", "Jolt", "Krill", "Lumen"]
+    left = pd.DataFrame(
+        {"brand": [f"{b} Inc." for b in brands for _ in range(3)], "model": [f"m{i}" for i in range(36)]}
+    )
+    forms = ["The {} Corp", "{} GmbH", "{} & Co.", "{}, Ltd"] * 3
+    spelled = [form.format(b) for b, form in zip(brands, forms, strict=True) for _ in range(4)]
+    right = pd.DataFrame({"brand": spelled, "price": np.arange(48) + 0.5})
+    wide = dfjoin.auto_join(left, right, on_no_match="ignore")
+    assert wide.columns.tolist() == ["brand", "model"]
+    assert "no key: rows have several partners on both sides; name it by `on`" in str(dfjoin.report(wide))
+    assert len(dfjoin.auto_join(left, right, on="brand", how="inner", aggregate=None, max_expansion=10)) == 144
+
+
+def test_a_table_is_looked_up_only_where_it_has_most_values():
+    text = "AL AD AE AF AG AI AM AO AR AT AU AZ BB BD BE BF CA CH CI CN CO CR CU DE DK DO EE EG ES ET FI FR GA GB"
+    states = ["Alabama", "Arkansas", "Arizona", "California", "Colorado", "Delaware", "Georgia", "Texas", "Iowa"]
+    left, right = pd.DataFrame({"code": text.split()}), pd.DataFrame({"state": states, "seat": list("mrpsdalqv")})
+    wide = dfjoin.auto_join(left, right, on_no_match="ignore")
+    assert wide.columns.tolist() == ["code"]
+    assert "tried code.look_up('state to long') = state: the table has 21% of the values" in str(dfjoin.report(wide))
+    few = left[left["code"].isin(["AL", "AR", "AZ", "CA", "CO", "DE", "GA", "AT"])]
+    assert dfjoin.auto_join(few, right)["state"].notna().sum() == 7

@@ -15,9 +15,10 @@ from dfjoin.errors import InvalidTypeError
 from dfjoin.join.keys import KeyColumns, expand_pairs, is_measure
 from dfjoin.join.options import JoinOptions
 from dfjoin.join.relation.frame_keys import KeyLabels, are_enough, leaves_texts
-from dfjoin.join.relation.key_evidence import MIN_ONE_SIDED, is_row_number
-from dfjoin.join.relation.key_relation import Relation
+from dfjoin.join.relation.key_evidence import MIN_ONE_SIDED, MIN_ONE_SIDED_UNNAMED, is_row_number
+from dfjoin.join.relation.key_relation import KINDS, Relation
 from dfjoin.join.relation.relate import relate
+from dfjoin.programs.name_operators import NormalName
 from dfjoin.transform.evidence.prepared_columns import Column
 from dfjoin.values.cells import CONVERSION_ERRORS, cell_texts
 from dfjoin.values.names import clean_names
@@ -89,10 +90,10 @@ def _find_relation(
 def reason_against_relation(
     relation: Relation, left: KeyColumns, right: KeyColumns, no_keys: Sequence[tuple[Any, Any]]
 ) -> str:
-    """Return why a relation is refused that reads a column which is no key by its equal values.
+    """Return why a relation is refused whose keys stand in many rows of both sides, as brands do in two catalogues.
 
-    What holds for equal keys holds for programs and for likeness: values that stand in many rows of both sides join
-    rows that have nothing to do with each other.
+    What holds for equal keys holds for programs and for likeness: such keys join rows that have nothing to do with each
+    other. A program that makes most of the keys is evidence of a key; equality, likeness and normal forms are not.
 
     Parameters
     ----------
@@ -110,7 +111,15 @@ def reason_against_relation(
     names = texts_of(left.frame), texts_of(right.frame)
     refused = [{names[side][pair[side]] for pair in no_keys} for side in (0, 1)]
     reads_one = not refused[0].isdisjoint(relation.left_columns) or not refused[1].isdisjoint(relation.right_columns)
-    if not reads_one or relation.one_sided() >= MIN_ONE_SIDED:
+    is_made = 2 * (relation.pairs.kinds == KINDS.index("program")).sum() >= relation.pairs.kinds.size
+    is_made &= not any(
+        step.operator is NormalName
+        for ranked in relation.programs.programs
+        for piece in ranked.program.pieces
+        for step in piece.all_steps
+    )
+    share = relation.one_sided()
+    if not (reads_one and share < MIN_ONE_SIDED) and (is_made or share >= MIN_ONE_SIDED_UNNAMED):
         return ""
     columns = f"{' + '.join(relation.left_columns)} = {' + '.join(relation.right_columns)}"
     return f"{columns}: no key: rows have several partners on both sides; name it by `on` if that is meant"

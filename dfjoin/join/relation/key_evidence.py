@@ -28,7 +28,8 @@ __all__ = [
 MIN_ONE_SIDED = 0.5
 """Pairs of rows of a relation of one to one, or of many to one, over those of a key: a key has at least this share."""
 MIN_ONE_SIDED_UNNAMED = 0.8
-"""The same where the names of the columns do not agree: who is one row's person and another one's spouse is no key."""
+"""The same where the names of the columns do not agree, as of one row's person and another one's spouse, and for
+likeness and normal forms of names of columns that nobody named."""
 _STRICTLY_ONE_SIDED = 0.95
 """The same for keys that only their names speak for."""
 _MIN_BITS = 10.0

@@ -99,6 +99,12 @@ class Outcome:
         rows = np.bincount(self.source_codes[is_present], minlength=self.n_source)
         return int(((joined > 0) & (2 * joined >= rows)).sum())
 
+    @property
+    def share_read(self) -> float:
+        """Share of the source's distinct values for which the program has a result, whether it joins or not."""
+        codes = self.source_codes[(self.source_codes >= 0) & (self.outputs.codes >= 0)]
+        return count_distinct(codes, self.n_source) / self.n_source if self.n_source else 0.0
+
     @cached_property
     def n_reached(self) -> int:
         """Distinct target values that are joined."""

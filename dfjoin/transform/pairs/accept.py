@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dfjoin.errors import shortlist
+from dfjoin.programs.lookup import Lookup
 from dfjoin.programs.program import Program
 from dfjoin.programs.program_pieces import Extract
 from dfjoin.transform.evidence.chance import MIN_BITS, MIN_PRECISION
@@ -60,6 +61,9 @@ _MORE_WHOLE = 0.15
 _MIN_RELATIVE_SCORE = 0.4
 _MAX_WIDENED = 0.5
 _WORD = re.compile(r"[^\W\d_]+")
+_MIN_READ = 0.5
+"""Share of the values of a column that a table must have, for it to be looked up there: 25 of 82 codes of countries are
+those of states, too."""
 _MIN_REWRITTEN = 3
 _MIN_REWRITTEN_LETTERS = 5
 _MIN_REWRITTEN_SCORE = 1.0
@@ -140,6 +144,11 @@ def _is_rewritten(columns: FullColumns, learned: Outcome, score: float) -> bool:
     return n_same >= FULL_COVERAGE * len(found)
 
 
+def _looks_up(program: Program) -> bool:
+    """Tell whether a program reads its column by a table."""
+    return any(step.operator is Lookup for piece in program.pieces for step in piece.all_steps)
+
+
 def _without_shared_words(texts: list[str]) -> list[str]:
     """Take out of some texts the words that they all hold."""
     shared = set.intersection(*(set(_WORD.findall(text)) for text in texts))
@@ -155,8 +164,13 @@ def _reason_against(columns: FullColumns, outcome: Outcome, learned: Outcome, wh
     is_strict &= not outcome.program.is_identity
     if not columns.is_named and not is_strict and (covered < MIN_COVERAGE or outcome.score < least):
         reason = f"joins {outcome.source_coverage:.0%} and {outcome.target_coverage:.0%} of the values"
-    elif outcome.bits < columns.needs.bits and not _is_rewritten(columns, learned, outcome.score):
-        reason = f"chance may explain it ({outcome.bits:.0f} bits of evidence, {MIN_BITS:.0f} needed)"
+    elif _looks_up(outcome.program) and outcome.share_read < _MIN_READ:
+        reason = f"the table has {outcome.share_read:.0%} of the values"
+    elif outcome.bits < columns.needs.bits + columns.bits_of_choice and not _is_rewritten(
+        columns, learned, outcome.score
+    ):
+        needed = MIN_BITS + columns.bits_of_choice
+        reason = f"chance may explain it ({outcome.bits:.0f} bits of evidence, {needed:.0f} needed)"
     elif outcome.bits >= MIN_BITS and outcome.precision < columns.needs.precision:
         reason = f"estimated precision {outcome.precision:.2f}, {columns.needs.precision} needed"
     elif confused := confused_columns(columns, outcome):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from functools import cached_property
 
 import numpy as np
@@ -47,6 +48,13 @@ class FullColumns:
         else:
             arrays = [target.full_column(name).array for name in program.columns]
             self.target = Column(str(program), program.apply(arrays))
+
+    @property
+    def bits_of_choice(self) -> float:
+        """The bits that single this pair of columns out among all that could have been related; 0 for named ones."""
+        sides = (self.source_table, self.target_table)
+        n_pairs = math.prod(1 if side.given else max(1, len(side.candidates())) for side in sides)
+        return math.log2(n_pairs)
 
     @cached_property
     def multiplicity(self) -> Multiplicity:
