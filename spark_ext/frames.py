@@ -41,10 +41,15 @@ _NOTE = """{summary}
 _WHERE_OF_SEARCH = """where : {"auto", "driver", "cluster"}
         Where the search runs.
 
-        Dates are not searched for by the periods in which they lie, as in pandas: no row has ``period``.
+        Dates are not searched for by the periods in which they lie, as in pandas: no row has ``period``. A key of
+        several columns is searched here, whatever `where` says, since its tables are compared one after the other, the
+        most promising of the whole lake first; so are several columns of numbers, which are points. `report` tells
+        where a search ran.
 
         - ``"driver"``: the distinct values of the query columns come to this process, up to 64 MiB.
-        - ``"cluster"``: in tasks, which have to find the index at the same path.
+        - ``"cluster"``: in tasks, which have to find the index at the same path. Groups of segments are searched in
+          tasks of their own, but with ``mode="fuzzy"``, and by vectors in the order by usefulness; programs are learned
+          by one task for each query column.
         - ``"auto"``: here, and in tasks where the values are too many.
 
         The frame is read once here, and in tasks up to three times (its distinct values are counted, searched for and

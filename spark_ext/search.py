@@ -214,7 +214,7 @@ class _Search:
         """Search groups of segments in tasks, and merge what they found for each query column."""
         rows = self.queries.rows
         held = to_spark(self.spark, HELD_SCHEMA.empty_table())
-        if self.task.params.is_by_usefulness:
+        if mode_of(self.task.params.mode).needs_counts(self.task.params):
             counted = in_tasks(self._dealt(rows, groups, n_parts), CountHolding(self.task), sql_schema(HELD_SCHEMA))
             held = counted.groupBy("q", "hash", "told").agg(F.sum("held").alias("held"))
         # Values and what is known of them come to a task as rows of one frame: a join of frames would be ambiguous.

@@ -16,11 +16,9 @@ import pytest
 import dfjoin
 import spark_ext
 from dfjoin.errors import ColumnNotFoundError, EngineError, InvalidParameterError, InvalidTypeError
-from dfjoin.search.params import search_params
 from spark_ext import jobs
 from spark_ext import search as spark_search
 from spark_ext.queries import query_rows
-from spark_ext.search_tasks import SearchTask
 from spark_ext.transfer import collect, to_pandas
 from tests.conftest import PROJECT
 from tests.spark.frames import pair, rows
@@ -114,16 +112,6 @@ def test_segments_are_dealt_out_by_bytes(parted):
     assert len(group_segments(parted.snapshot, 99)) == 4
 
 
-@pytest.mark.parametrize(
-    ("options", "n_groups"),
-    [({"threshold": 0.3}, 2), ({"threshold": 0.3, "k": 4}, 1), ({"k": 4}, 1)],
-    ids=str,
-)
-def test_signatures_are_searched_by_groups_where_segments_are_independent(parted, options, n_groups):
-    task = SearchTask(parted.snapshot, search_params(mode="lsh", rank="matched", **options), {}, (), False)
-    assert len(task.groups()) == n_groups
-
-
 def test_codes_that_lost_their_zeros_and_empty_results(spark, query, example_lake):
     df, sdf = query
     want = df.discover_joinable("Postal", example_lake, k=3)
@@ -151,7 +139,10 @@ def test_modes_by_program_and_by_distance(spark, tmp_path):
         want = df.discover_joinable("name", lake, **options)
         assert len(want)
         for where in WHERE:
-            equal(sdf.discover_joinable("name", lake, where=where, **options), want)
+            found = sdf.discover_joinable("name", lake, where=where, **options)
+            equal(found, want)
+        counted = {"count": 2} if options["mode"] == "transform" else {}
+        assert found.dfjoin.report()["tasks"] == {**counted, "search": 2, "merge": 1}
 
 
 def test_types_and_nulls_of_the_query(spark, build):
@@ -213,8 +204,9 @@ def test_groups_and_queries_are_spread_over_tasks(spark, parted, example_lake):
     work = hits.where("matched > 3").dfjoin.report()
     assert work["tasks"] == {"count": 2, "search": 2, "merge": 1} and work["processes"] == 2
     assert (work["where"], work["hosts"], work["bytes_fetched"], work["cache_hits"]) == ("cluster", 1, 0, 5)
-    work = spark_ext.report(spark_ext.discover_joinable_batch(queries, parted, where="cluster"))
-    assert work["tasks"]["count"] == work["tasks"]["search"] == 6 and work["tasks"]["merge"] >= 4
+    for options in ({}, {"mode": "lsh", "k": 4}):
+        work = spark_ext.report(spark_ext.discover_joinable_batch(queries, parted, where="cluster", **options))
+        assert work["tasks"]["count"] == work["tasks"]["search"] == 6 and work["tasks"]["merge"] >= 4
     work = spark_ext.report(spark_ext.discover_joinable_batch(queries, example_lake, where="cluster"))
     assert work["tasks"]["search"] >= 4 and work["processes"] == 2
     assert spark_ext.report(spark_ext.discover_joinable_batch(queries, example_lake)) == {"where": "driver"}
