@@ -7,6 +7,7 @@ import sys
 import threading
 import time
 from decimal import Decimal
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -244,23 +245,36 @@ def test_jobs_are_labelled_and_the_labels_of_the_caller_come_back(spark, query, 
             context.setLocalProperty(name, None)
 
 
-def test_jobs_are_cancelled_by_their_tag(spark):
-    def wait(batches):
-        import time
+@pytest.mark.parametrize("where", [*WHERE, "join"])
+def test_cancelled_searches_and_joins_leave_nothing_broken(spark, query, example_lake, tmp_path, where):
+    df, sdf = query
+    pause = tmp_path / "pause"
+    slow = jobs.in_tasks(sdf.repartition(2), partial(wait_for, pause), sdf.schema)
 
-        for batch in batches:
-            time.sleep(30)
-            yield batch
+    def run():
+        if where == "join":
+            return rows(slow.auto_join(example_lake, on="Country"))
+        return rows(slow.discover_joinable("Country", example_lake, k=2, where=where))
 
-    timer = threading.Timer(1.0, lambda: spark.sparkContext.cancelJobsWithTag(jobs.TAG))
+    pause.touch()
+    timer = threading.Timer(2.0, lambda: spark.sparkContext.cancelJobsWithTag(jobs.TAG))
     timer.start()
     begin = time.monotonic()
-    with (
-        pytest.raises(EngineError, match="the jobs were cancelled, by their tag or group"),
-        jobs.described(spark, "wait"),
-    ):
-        collect(jobs.in_tasks(spark.range(4), wait, "id long"))
-    assert time.monotonic() - begin < 25
+    try:
+        with pytest.raises(EngineError, match="the jobs were cancelled, by their tag or group"):
+            run()
+    finally:
+        pause.unlink()
+    assert time.monotonic() - begin < 25 and list(spark.sparkContext.getJobTags()) == []
+    want = df.auto_join(example_lake, on="Country")
+    assert run() == rows(want if where == "join" else pd.DataFrame(df.discover_joinable("Country", example_lake, k=2)))
+
+
+def wait_for(pause, batches):
+    """Hand batches on when a file is gone."""
+    while pause.exists():
+        time.sleep(0.1)
+    yield from batches
 
 
 def test_tasks_run_this_python_whatever_the_session_was_started_with(spark, query, example_lake, monkeypatch):
