@@ -30,11 +30,11 @@ from spark_ext.jobs import described
 from spark_ext.join_keys import PREFIX, check_column
 from spark_ext.join_steps import Decision, StepRun
 from spark_ext.join_tables import OtherFrame
-from spark_ext.picked_hits import picked, search_again, work_of
+from spark_ext.picked_hits import frame_of, picked, search_again, work_of
 from spark_ext.rows_here import MOST_BYTES, RowsHere, all_here, draw_rows
 from spark_ext.search import WHERE
 from spark_ext.task_counters import new_notes, summary
-from spark_ext.transfer import Collected, count_rows, counting, to_spark
+from spark_ext.transfer import JobCounts, count_rows, counting, to_spark
 
 __all__ = ["auto_join", "report_of"]
 
@@ -54,13 +54,13 @@ class _Work:
 
     Parameters
     ----------
-    collected : Collected
+    collected : JobCounts
         By its jobs.
     notes : accumulator or None
         Of what tasks tell that read tables of the lake whenever the result is read.
     """
 
-    collected: Collected
+    collected: JobCounts
     notes: Any = None
 
     def to_dict(self) -> dict[str, Any]:
@@ -94,7 +94,7 @@ def auto_join(frame: Any, other: Any, where: str, arguments: dict[str, Any]) -> 
     spark = frame.sparkSession
     with counting() as collected:
         with described(spark, "join: decide"):
-            decided = _decide(frame, other, options)
+            decided = _decide_for_stream(frame, other, options) if frame.isStreaming else _decide(frame, other, options)
         if not decided.plan.steps:
             return _reported(frame, decided.report, _Work(collected))
         work = _Work(collected, new_notes(spark))
@@ -180,6 +180,24 @@ def _decide(frame: Any, other: Any, options: JoinOptions) -> Decision:
         f"`other` must be a Lake or its path, a result of discover_joinable, a DataFrame of Spark or pandas, or a "
         f"JoinPlan, got {type(other).__name__}"
     )
+
+
+def _decide_for_stream(frame: Any, other: Any, options: JoinOptions) -> Decision:
+    """Decide what is joined to a stream: a plan says it, or the frame of rows that picked hits were searched for."""
+    rows = frame_of(other) if is_spark(other) else None
+    if rows is None and not isinstance(other, (JoinPlan, dict)):
+        raise InvalidParameterError(
+            "`df` must not be a stream where something is decided by its rows; decide with a frame of some of them, "
+            "and join the stream by picked hits of its search, stream.auto_join(hits), or by the plan of its join: "
+            'stream.auto_join(spark_ext.report(wide).to_dict()["plan"])'
+        )
+    decided = _decide(frame if rows is None else rows, other, options)
+    if decided.plan.how not in ("left", "inner", "asof"):
+        raise InvalidParameterError(
+            f"`how` must be 'left', 'inner' or 'asof' for a stream, got {decided.plan.how!r}: whether a row of a table "
+            "finds no partner is known at the end of a stream alone"
+        )
+    return replace(decided, left=None)  # other keys will come
 
 
 _UNKNOWN: dict[str, Any] = {"rows_in": 0, "rows_out": 0, "how": "", "passed_over": [], "n_passed_over": 0}

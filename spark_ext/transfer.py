@@ -19,11 +19,11 @@ from dfjoin.errors import EngineError
 from dfjoin.values.frames import arrow_to_series
 from spark_ext.session import without_pandas_warning
 
-__all__ = ["Collected", "collect", "count_rows", "counting", "pickled_for_tasks", "quoted", "to_pandas", "to_spark"]
+__all__ = ["JobCounts", "collect", "count_rows", "counting", "pickled_for_tasks", "quoted", "to_pandas", "to_spark"]
 
 
 @dataclass
-class Collected:
+class JobCounts:
     """What was collected meanwhile.
 
     Parameters
@@ -44,13 +44,13 @@ class Collected:
 _CANCELLED = ("SPARK_JOB_CANCELLED", "OPERATION_CANCELED")
 """What a cancelled job raises: of a classic session, and of Connect."""
 
-_counted: ContextVar[Collected | None] = ContextVar("counted", default=None)
+_counted: ContextVar[JobCounts | None] = ContextVar("counted", default=None)
 
 
 @contextlib.contextmanager
-def counting() -> Iterator[Collected]:
+def counting() -> Iterator[JobCounts]:
     """Count what this thread collects meanwhile."""
-    mark = _counted.set(Collected())
+    mark = _counted.set(JobCounts())
     try:
         found = _counted.get()
         assert found is not None

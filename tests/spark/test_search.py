@@ -285,30 +285,87 @@ def test_tasks_run_this_python_whatever_the_session_was_started_with(spark, quer
     assert spark.sparkContext.pythonExec == "/no/such/python"
 
 
-def test_a_stream_is_joined_by_a_plan_and_refused_elsewhere(spark, query, example_lake, tmp_path):
-    df, sdf = query
-    plan = df.auto_join(example_lake, on="Country").attrs["dfjoin"]["plan"]
+def in_two_files(spark, sdf, place):
+    """Write a frame as two files, and read these as a stream of two micro-batches."""
     for part in range(2):
-        sdf.where(f"hash(Country) % 2 {'=' if part else '!='} 0").write.parquet(str(tmp_path / "in" / str(part)))
-    stream = spark.readStream.schema(sdf.schema).option("maxFilesPerTrigger", 1).parquet(str(tmp_path / "in" / "*"))
-    for refused in (lambda: stream.discover_joinable("Country", example_lake), lambda: stream.auto_join(example_lake)):
-        with pytest.raises(InvalidParameterError, match="`df` must not be a stream where something is decided"):
-            refused()
-    out, want = str(tmp_path / "out"), rows(df.auto_join(plan))
+        sdf.where(f"hash(Country) % 2 {'=' if part else '!='} 0").write.parquet(str(place / str(part)))
+    return spark.readStream.schema(sdf.schema).option("maxFilesPerTrigger", 1).parquet(str(place / "*"))
+
+
+@pytest.mark.parametrize("by", ["plan", "hits"])
+def test_a_stream_is_joined_by_a_plan_and_by_picked_hits(spark, query, example_lake, tmp_path, by):
+    df, sdf = query
+    if by == "plan":
+        other = df.auto_join(example_lake, on="Country").attrs["dfjoin"]["plan"]
+        want = df.auto_join(other)
+    else:
+        hits = sdf.limit(9).discover_joinable("Country", example_lake, k=3)
+        first = df.discover_joinable("Country", example_lake, k=3).iloc[[0]]
+        other, want = hits.where(hits["table"] == first["table"].iloc[0]), df.auto_join(first)
+    stream = in_two_files(spark, sdf, tmp_path / "in")
+    out = str(tmp_path / "out")
 
     def run():
-        writer = stream.auto_join(plan).writeStream.format("parquet").trigger(availableNow=True)
+        writer = stream.auto_join(other).writeStream.format("parquet").trigger(availableNow=True)
         run = writer.option("checkpointLocation", str(tmp_path / "checkpoint")).start(out)
         assert run.awaitTermination(120)
         return [progress["numInputRows"] for progress in run.recentProgress if progress["numInputRows"]]
 
     batches = run()
     assert len(batches) >= 2 and sum(batches) == len(df)
-    assert rows(spark.read.parquet(out)) == want
+    assert rows(spark.read.parquet(out)) == rows(want)
     assert run() == []  # the checkpoint tells that all was joined
     sdf.limit(1).write.parquet(str(tmp_path / "in" / "2"))
     assert run() == [1]
-    assert spark.read.parquet(out).count() == len(want[1]) + 1
+    assert spark.read.parquet(out).count() == len(want) + 1
+
+
+def test_the_state_of_an_enriched_stream_outlives_a_restart(spark, query, example_lake, tmp_path):
+    df, sdf = query
+    hits = sdf.discover_joinable("Country", example_lake, k=1)
+    stream, counts = in_two_files(spark, sdf, tmp_path / "in"), []
+
+    def run():
+        wide = stream.auto_join(hits, how="inner").groupBy("Country").count()
+        writer = wide.writeStream.outputMode("complete").trigger(availableNow=True)
+        writer = writer.foreachBatch(lambda batch, _: counts.append(dict(map(tuple, batch.collect()))))
+        assert writer.option("checkpointLocation", str(tmp_path / "checkpoint")).start().awaitTermination(120)
+        return counts[-1]
+
+    known = df.auto_join(df.discover_joinable("Country", example_lake, k=1), how="inner")["Country"].value_counts()
+    assert run() == known.to_dict()
+    country = known.index[0]
+    sdf.where(sdf["Country"] == country).write.parquet(str(tmp_path / "in" / "2"))
+    assert run() == {**known.to_dict(), country: 2 * known[country]}
+
+
+def test_what_a_stream_does_not_tell_is_refused(spark, query, example_lake, build, tmp_path):
+    df, sdf = query
+    sdf.write.parquet(str(tmp_path / "in"))
+    stream = spark.readStream.schema(sdf.schema).parquet(str(tmp_path / "in"))
+    plan = df.auto_join(example_lake, on="Country").attrs["dfjoin"]["plan"]
+    hits = sdf.discover_joinable("Country", example_lake, k=1)
+    lands = [*df["Country"].dropna().unique()]
+    many = pd.DataFrame({"Country": lands * 5, "n": range(5 * len(lands))})
+    near = pd.DataFrame({"land": [f"{name}x" for name in lands], "m": range(len(lands))})
+    lake = build({"many": many, "near": near})
+    likely = df.discover_joinable("Country", lake, mode="fuzzy", radius=0.3, tables="near", rank="matched")
+    likely = df.auto_join(likely).attrs["dfjoin"]["plan"]
+    many = df.auto_join(lake, on="Country", aggregate=None, max_expansion=9).attrs["dfjoin"]["plan"]
+    refused = {
+        "`df` must not be a stream for a search": lambda: stream.discover_joinable("Country", example_lake),
+        "`df` must not be a stream where something is decided": lambda: stream.auto_join(example_lake),
+        "`how` must be 'left', 'inner' or 'asof' for a stream": lambda: stream.auto_join({**plan, "how": "outer"}),
+        "`max_expansion` must be at least 5 for this stream": lambda: stream.auto_join({**many, "max_expansion": 2.0}),
+        "`df` must not be a stream where keys are related by distance": lambda: stream.auto_join(likely),
+        "`other` has hits that this process did not search for": lambda: (
+            spark_search.searched_frames.clear(),
+            stream.auto_join(hits),
+        ),
+    }
+    for text, run in refused.items():
+        with pytest.raises(InvalidParameterError, match=text):
+            run()
 
 
 def test_a_result_explains_itself_after_filters(query, example_lake):
