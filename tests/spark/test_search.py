@@ -229,10 +229,11 @@ def test_jobs_are_labelled_and_the_labels_of_the_caller_come_back(spark, query, 
     others = set(context.statusTracker().getJobIdsForGroup(None))
     for where in WHERE:
         sdf.discover_joinable("Country", example_lake, where=where)
+        sdf.auto_join(example_lake, on="Country", where=where)
     # Spark keeps its last thousand jobs alone: earlier ones may be gone by now.
     assert set(context.statusTracker().getJobIdsForGroup("dfjoin")) - own
     assert set(context.statusTracker().getJobIdsForGroup(None)) <= others
-    assert "search: in tasks: " in caplog.text and "France" not in caplog.text
+    assert "search: in tasks: " in caplog.text and "join: step 1 of " in caplog.text and "France" not in caplog.text
     context.setJobGroup("mine", "my description")
     try:
         with jobs.described(spark, "a step"):
