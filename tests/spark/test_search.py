@@ -283,6 +283,9 @@ def test_tasks_run_this_python_whatever_the_session_was_started_with(spark, quer
     spark_ext.enable(spark)
     assert spark.sql("select dfjoin_normalize(' A') as a").collect()[0]["a"] == "a"
     assert query[1].discover_joinable("Country", example_lake, k=1, where="cluster").count() == 1
+    assert query[1].auto_join(example_lake, on="Country", where="cluster").count() == len(query[0])
+    (mine, own), (other, theirs) = pair(spark, d=["1 May 2024", "NA"]), pair(spark, d=["2024-05-01"], n=[1])
+    assert rows(own.auto_join(theirs, on="d")) == rows(mine.auto_join(other, on="d"))
     assert spark.sparkContext.pythonExec == "/no/such/python"
 
 
@@ -349,7 +352,12 @@ def test_what_a_stream_does_not_tell_is_refused(spark, query, example_lake, buil
     lands = [*df["Country"].dropna().unique()]
     many = pd.DataFrame({"Country": lands * 5, "n": range(5 * len(lands))})
     near = pd.DataFrame({"land": [f"{name}x" for name in lands], "m": range(len(lands))})
-    lake = build({"many": many, "near": near})
+    lake = build(
+        {"many": many, "near": near, "days": pd.DataFrame({"day": ["2 January 2020", "3 May 2021"], "x": [1, 2]})}
+    )
+    dated = pd.DataFrame({"Country": ["2020-01-02", "2021-05-03"]})
+    days = dated.auto_join(dated.discover_joinable("Country", lake, tables="days", rank="matched"))
+    days = days.attrs["dfjoin"]["plan"]
     likely = df.discover_joinable("Country", lake, mode="fuzzy", radius=0.3, tables="near", rank="matched")
     likely = df.auto_join(likely).attrs["dfjoin"]["plan"]
     many = df.auto_join(lake, on="Country", aggregate=None, max_expansion=9).attrs["dfjoin"]["plan"]
@@ -358,6 +366,7 @@ def test_what_a_stream_does_not_tell_is_refused(spark, query, example_lake, buil
         "`df` must not be a stream where something is decided": lambda: stream.auto_join(example_lake),
         "`how` must be 'left', 'inner' or 'asof' for a stream": lambda: stream.auto_join({**plan, "how": "outer"}),
         "`max_expansion` must be at least 5 for this stream": lambda: stream.auto_join({**many, "max_expansion": 2.0}),
+        "`df` must not be a stream where keys are dates": lambda: stream.auto_join(days),
         "`df` must not be a stream where keys are related by distance": lambda: stream.auto_join(likely),
         "`other` has hits that this process did not search for": lambda: (
             spark_search.searched_frames.clear(),
