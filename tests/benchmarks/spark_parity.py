@@ -141,7 +141,7 @@ def main(cases=2000, seed=0):
                 differences += 1
                 types = left["k"].type, right["k"].type
                 print(f"case {number} of seed {seed}: {what}: {options} {types}\n  {one}\n  {two}", flush=True)
-        if number % 50 == 49:
+        if number % 10 == 9:
             print(f"{number + 1} cases, {differences} differences, {_seconds(begin)}", flush=True)
     print(f"{cases} cases, {differences} differences, {_seconds(begin)}")
 
