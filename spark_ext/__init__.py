@@ -326,7 +326,9 @@ def report(frame: DataFrame) -> JoinReport | dict[str, Any]:
         or a plan as `other`) is carried out without a sample where it is of a lake, or the frame has more than 100,000
         rows: the report then holds the plan alone. Of columns of another frame whose values are more than 64 MiB, it
         shows none. Spark plans the frame for that and runs no job. A checkpoint and what is read from a table carry no
-        report; the latest 256 are kept.
+        report; the latest 256 are kept. ``to_dict()["work"]`` counts the ``jobs`` that ran before the join returned,
+        their ``job_seconds`` and the ``bytes_here`` that they collected; and of the tasks that have read tables of a
+        lake since, each time that the result was read, what is counted of a search (not on Connect).
 
         Of a search: ``where`` it ran; where in tasks, how many of these there were for each stage (``tasks``), the
         ``processes`` and ``hosts`` that they ran in, the bytes of the index that they copied from another file system

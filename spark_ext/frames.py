@@ -17,7 +17,6 @@ from pyspark.sql import DataFrame
 from dfjoin import api
 from dfjoin._optional import import_optional
 from dfjoin.errors import InvalidParameterError
-from dfjoin.join.plan import JoinPlan
 from dfjoin.join.rows.report import JoinReport
 from dfjoin.search.explanation import Explanation
 from spark_ext import join, picked_hits, search
@@ -41,10 +40,15 @@ _NOTE = """{summary}
 _WHERE_OF_SEARCH = """where : {"auto", "driver", "cluster"}
         Where the search runs.
 
-        Dates are not searched for by the periods in which they lie, as in pandas: no row has ``period``.
+        Dates are not searched for by the periods in which they lie, as in pandas: no row has ``period``. A key of
+        several columns is searched here, whatever `where` says, since its tables are compared one after the other, the
+        most promising of the whole lake first; so are several columns of numbers, which are points. `report` tells
+        where a search ran.
 
         - ``"driver"``: the distinct values of the query columns come to this process, up to 64 MiB.
-        - ``"cluster"``: in tasks, which have to find the index at the same path.
+        - ``"cluster"``: in tasks, which have to find the index at the same path. Groups of segments are searched in
+          tasks of their own, but with ``mode="fuzzy"``, and by vectors in the order by usefulness; programs are learned
+          by one task for each query column.
         - ``"auto"``: here, and in tasks where the values are too many.
 
         The frame is read once here, and in tasks up to three times (its distinct values are counted, searched for and
@@ -60,7 +64,9 @@ _WHERE_OF_JOIN = """where : {"auto", "driver", "cluster"}
         What is joined is decided by a job that reads up to 100,000 rows of the frame, and a second one where it has
         more; further jobs read keys of the other side: of a right frame of up to a million rows the keys come here. All
         run before this call returns, and the result reads the frame again: ``persist`` one that is expensive to make. A
-        plan as `other` is carried out without reading rows, and joins a stream, too, which a checkpoint restarts.
+        plan as `other` is carried out without reading rows. It joins a stream, too, as do picked hits of a search with
+        a frame of some of its rows, which decides; a checkpoint restarts the stream. Rows of a stream are joined one by
+        one (``how="left"``, "inner" or "asof") by equal keys and programs.
         Values stay in Spark and keep their types. With ``how="outer"`` and ``"right"``, keys of two types become the
         type of numbers, or of dates and times, that holds all values of both, else STRING. Names are compared by
         ``spark.sql.caseSensitive``."""
@@ -91,25 +97,18 @@ def _method(function: Callable[..., Any], run: Callable[..., Any], where: str) -
 
 def _discover(frame: Any, where: str, arguments: dict[str, Any]) -> Any:
     on, lake = arguments.pop("on", None), arguments.pop("lake", None)
-    _refuse_stream(frame, False)
+    if frame.isStreaming:
+        raise InvalidParameterError(
+            "`df` must not be a stream for a search, which ranks by all rows; search with a frame of some of them"
+        )
     with described(frame.sparkSession, "discover_joinable"):
         return search.discover(frame, on, lake, where, arguments)
 
 
 def _join(frame: Any, where: str, arguments: dict[str, Any]) -> Any:
     other = arguments.pop("other")
-    _refuse_stream(frame, isinstance(other, JoinPlan | dict))
     with described(frame.sparkSession, "auto_join"):
         return join.auto_join(frame, other, where, arguments)
-
-
-def _refuse_stream(frame: Any, is_planned: bool) -> None:
-    """Raise for a stream, unless a plan says all: what is searched and joined is decided by rows that are there."""
-    if frame.isStreaming and not is_planned:
-        raise InvalidParameterError(
-            "`df` must not be a stream where something is decided by its rows; decide with a frame of some of them, "
-            'and join the stream by the plan: stream.auto_join(spark_ext.report(wide).to_dict()["plan"])'
-        )
 
 
 class SparkAccessor:

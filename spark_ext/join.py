@@ -10,7 +10,7 @@ import contextlib
 import io
 import re
 import uuid
-from dataclasses import replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from pyspark.sql.types import NumericType
@@ -27,13 +27,15 @@ from dfjoin.lake import Lake, resolve_lake
 from dfjoin.search.candidates import JoinCandidates
 from dfjoin.values.frames import frame_to_table, is_pandas, is_spark
 from spark_ext.column_names import check_once, ignores_case, respelled_options, respelled_plan
+from spark_ext.jobs import described
 from spark_ext.join_keys import PREFIX, check_column
 from spark_ext.join_steps import Decision, StepRun
 from spark_ext.join_tables import OtherFrame
-from spark_ext.picked_hits import picked, search_again, work_of
+from spark_ext.picked_hits import frame_of, picked, search_again, work_of
 from spark_ext.rows_here import MOST_BYTES, RowsHere, all_here, draw_rows
 from spark_ext.search import WHERE
-from spark_ext.transfer import to_spark
+from spark_ext.task_counters import new_notes, summary
+from spark_ext.transfer import JobCounts, count_rows, counting, to_spark
 
 __all__ = ["auto_join", "report_of"]
 
@@ -46,8 +48,29 @@ _SMALL_ROWS = 1_000_000
 _REPORT_NAME = f"{PREFIX}report_"
 _MOST_REPORTS = 256
 
-_reports: dict[str, dict[str, Any]] = {}
-"""Name that a result has in its plan → its report, of the latest results."""
+
+@dataclass(frozen=True)
+class _Work:
+    """What a join took.
+
+    Parameters
+    ----------
+    collected : JobCounts
+        By its jobs.
+    notes : accumulator or None
+        Of what tasks tell that read tables of the lake whenever the result is read.
+    """
+
+    collected: JobCounts
+    notes: Any = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as plain JSON values."""
+        return {**asdict(self.collected), **summary(() if self.notes is None else self.notes.value)}
+
+
+_reports: dict[str, tuple[dict[str, Any], _Work]] = {}
+"""Name that a result has in its plan → its report and work, of the latest results."""
 
 
 def auto_join(frame: Any, other: Any, where: str, arguments: dict[str, Any]) -> Any:
@@ -69,10 +92,19 @@ def auto_join(frame: Any, other: Any, where: str, arguments: dict[str, Any]) -> 
     check_choice(where, "where", WHERE)
     options = join_options(**arguments)
     check_once(frame, "df")
-    decided = _decide(frame, other, options)
-    if not decided.plan.steps:
-        return _reported(frame, decided.report)
-    result = frame
+    spark = frame.sparkSession
+    with counting() as collected:
+        with described(spark, "join: decide"):
+            decided = _decide_for_stream(frame, other, options) if frame.isStreaming else _decide(frame, other, options)
+        if not decided.plan.steps:
+            return _reported(frame, decided.report, _Work(collected))
+        work = _Work(collected, new_notes(spark))
+        return _reported(_carried_out(frame, options, where, decided, work.notes), decided.report, work)
+
+
+def _carried_out(frame: Any, options: JoinOptions, where: str, decided: Decision, notes: Any) -> Any:
+    """Carry out the steps of a plan."""
+    result, n = frame, len(decided.plan.steps)
     options = replace(
         options,
         how=decided.plan.how,
@@ -80,9 +112,10 @@ def auto_join(frame: Any, other: Any, where: str, arguments: dict[str, Any]) -> 
         indicator=decided.plan.indicator,
         ignores_case=ignores_case(frame.sparkSession),
     )
-    for step in decided.plan.steps:
-        result = StepRun(frame.sparkSession, step, options, where, decided).run(result)
-    return _reported(result, decided.report)
+    for number, step in enumerate(decided.plan.steps, 1):
+        with described(frame.sparkSession, f"join: step {number} of {n}"):
+            result = StepRun(frame.sparkSession, step, options, where, decided, notes).run(result)
+    return result
 
 
 def report_of(frame: Any) -> JoinReport | dict[str, Any]:
@@ -90,13 +123,14 @@ def report_of(frame: Any) -> JoinReport | dict[str, Any]:
     work = work_of(frame)
     if work is not None:
         return work
-    values = _reports.get(_report_name(frame)) if is_spark(frame) else None
-    if values is None:
+    found = _reports.get(_report_name(frame)) if is_spark(frame) else None
+    if found is None:
         raise InvalidParameterError(
             "`frame` carries no join report; pass what auto_join of a Spark DataFrame returned in this process, or "
             "what further steps made of it (a checkpoint, and a table that was written and read, carry none)"
         )
-    return JoinReport(values)
+    values, of_join = found
+    return JoinReport({**values, "work": of_join.to_dict()})
 
 
 def _report_name(frame: Any) -> str:
@@ -109,10 +143,10 @@ def _report_name(frame: Any) -> str:
     return "" if found is None else found[1]
 
 
-def _reported(frame: Any, report: dict[str, Any]) -> Any:
+def _reported(frame: Any, report: dict[str, Any], work: _Work) -> Any:
     """Give a frame a name in its plan, by which further steps know the report."""
     name = _REPORT_NAME + uuid.uuid4().hex
-    _reports[name] = report
+    _reports[name] = report, work
     for oldest in list(_reports)[:-_MOST_REPORTS]:
         del _reports[oldest]
     return frame.alias(name)
@@ -147,6 +181,24 @@ def _decide(frame: Any, other: Any, options: JoinOptions) -> Decision:
         f"`other` must be a Lake or its path, a result of discover_joinable, a DataFrame of Spark or pandas, or a "
         f"JoinPlan, got {type(other).__name__}"
     )
+
+
+def _decide_for_stream(frame: Any, other: Any, options: JoinOptions) -> Decision:
+    """Decide what is joined to a stream: a plan says it, or the frame of rows that picked hits were searched for."""
+    rows = frame_of(other) if is_spark(other) else None
+    if rows is None and not isinstance(other, (JoinPlan, dict)):
+        raise InvalidParameterError(
+            "`df` must not be a stream where something is decided by its rows; decide with a frame of some of them, "
+            "and join the stream by picked hits of its search, stream.auto_join(hits), or by the plan of its join: "
+            'stream.auto_join(spark_ext.report(wide).to_dict()["plan"])'
+        )
+    decided = _decide(frame if rows is None else rows, other, options)
+    if decided.plan.how not in ("left", "inner", "asof"):
+        raise InvalidParameterError(
+            f"`how` must be 'left', 'inner' or 'asof' for a stream, got {decided.plan.how!r}: whether a row of a table "
+            "finds no partner is known at the end of a stream alone"
+        )
+    return replace(decided, left=None)  # other keys will come
 
 
 _UNKNOWN: dict[str, Any] = {"rows_in": 0, "rows_out": 0, "how": "", "passed_over": [], "n_passed_over": 0}
@@ -208,7 +260,7 @@ def _sample(frame: Any, keys: list[str] | None, is_drawn: bool) -> RowsHere:
         return rows
     if not is_drawn:
         return replace(rows, frame=rows.frame.iloc[:0])
-    share = _SAMPLE_ROWS / max(1, frame.count())
+    share = _SAMPLE_ROWS / max(1, count_rows(frame))
     drawn = frame.sample(fraction=min(1.0, share), seed=1).limit(_SAMPLE_ROWS)
     return replace(draw_rows(drawn, keys, _SAMPLE_ROWS), is_whole=False)
 

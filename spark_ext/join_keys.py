@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 from pyspark.sql import functions as F
 
-from dfjoin.errors import InvalidTypeError
+from dfjoin.errors import InvalidParameterError, InvalidTypeError
 from dfjoin.kernels.texts.dates import day_month_year_votes
 from dfjoin.kernels.texts.numbers import DAY_MONTH_YEAR
 from dfjoin.programs.program import Program
@@ -23,6 +23,7 @@ from dfjoin.values.zero_padding import respell_zeros
 from spark_ext.canonical_sql import DATE_LIKE, FOLD, KeyClasses, key_sql
 from spark_ext.column_names import find_name
 from spark_ext.compiled_fold import fold_program, fold_texts
+from spark_ext.jobs import in_tasks
 from spark_ext.queries import check_named, is_searchable, wall_time, wall_type
 from spark_ext.transfer import collect, quoted
 
@@ -147,7 +148,13 @@ def with_key(frame: Any, column: str, name: str, classes: KeyClasses, reading: K
     frame = frame.withColumn(raw, wall_time(frame, column))
     type_ = type_of(frame, raw)
     needs_python = classes.needs_python(type_)
-    if type_ == "string" and (classes.has_times or classes.has_null_texts) and not reading.is_decided:
+    is_open = type_ == "string" and (classes.has_times or classes.has_null_texts) and not reading.is_decided
+    if frame.isStreaming and (is_open or needs_python):
+        raise InvalidParameterError(
+            f"`df` must not be a stream where keys are dates or null spellings in texts, or fractions, got {column!r}: "
+            "they are read by all values of the column together; join each micro-batch, in foreachBatch"
+        )
+    if is_open:
         reading = _decided(frame.select(raw), reading)
     frame = with_sql(frame, key_sql(quoted(raw), type_, classes, reading.settings, reading.pad), name)
     if not needs_python:
@@ -155,7 +162,7 @@ def with_key(frame: Any, column: str, name: str, classes: KeyClasses, reading: K
     other, part = f"{name}_other", f"{name}_part"
     is_other = F.coalesce(F.expr(needs_python.format(quoted(raw), quoted(name))), F.lit(False))
     others = frame.where(is_other).select(raw).distinct()
-    others = others.mapInArrow(_KeyValues(reading), f"`{raw}` {type_}, `{other}` string, `{part}` int")
+    others = in_tasks(others, _KeyValues(reading), f"`{raw}` {type_}, `{other}` string, `{part}` int")
     # The rows of all other values are dealt out by a second key.
     own = F.when(is_other, 0).otherwise(row_number(frame, frame.columns) + 1)
     frame = frame.withColumn(part, own).join(others, [raw, part], "left")
@@ -180,7 +187,7 @@ class _KeyValues:
 def _decided(values: Any, reading: KeyReading) -> KeyReading:
     """Find out what a whole column of texts decides: tasks collect the evidence of its distinct values, one job."""
     found = values.where(F.col(values.columns[0]).isNotNull()).distinct()
-    parts = collect(found.mapInArrow(_Evidence(reading.settings), _EVIDENCE)).to_pylist()
+    parts = collect(in_tasks(found, _Evidence(reading.settings), _EVIDENCE)).to_pylist()
     evidence, texts = NullEvidence(), set[str]()
     for part in parts:
         evidence.merge(NullEvidence.from_bytes(part["shapes"]))
@@ -254,7 +261,7 @@ def classes_of_keys(frame: Any, key: str) -> KeyClasses:
     has_times = found["times"]
     if has_times:  # an address looks like a date, and is none
         texts = frame.where(F.expr(f"{name} RLIKE {quote(DATE_LIKE)}")).select(name).distinct()
-        has_times = any(collect(texts.mapInArrow(_tell_times, "has_times boolean")).column(0).to_pylist())
+        has_times = any(collect(in_tasks(texts, _tell_times, "has_times boolean")).column(0).to_pylist())
     return KeyClasses(True, True, has_times, found["nulls"])
 
 

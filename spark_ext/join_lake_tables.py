@@ -28,8 +28,10 @@ from dfjoin.values.frames import frame_to_table
 from dfjoin.values.names import clean_names
 from dfjoin.values.normalize import normalize_column
 from dfjoin.values.value_set import ValueSet
+from spark_ext.jobs import in_tasks
 from spark_ext.join_keys import PREFIX, KeyReading, classes_of, classes_of_keys, with_key
 from spark_ext.join_tables import PROGRAM_SETTINGS, LocalRows, OtherFrame, RightTable, spark_rows, texts_of_rows
+from spark_ext.task_counters import TaskCounters
 from spark_ext.transfer import quoted
 
 __all__ = ["lake_rows", "read_by_spark", "read_in_task", "reading_of"]
@@ -199,14 +201,19 @@ def _between(frame: Any, name: str, own: ValueSet) -> Any:
 # In a task ------------------------------------------------------------------------------------------------
 
 
-def read_in_task(spark: Any, table: LakeTable, step: JoinStep, program: Program | None) -> RightTable:
-    """Have a table of a lake read by a task of Spark, batch by batch; its rows never come here."""
+def read_in_task(
+    spark: Any, table: LakeTable, step: JoinStep, program: Program | None, notes: Any = None
+) -> RightTable:
+    """Have a table of a lake read by a task of Spark, batch by batch; its rows never come here.
+
+    The task adds what it did to `notes`, see `spark_ext.task_counters`.
+    """
     snapshot = table.snapshot
     index = (snapshot.place, snapshot.version, snapshot.moved)
-    reader = _TableReader(index, step, columns_to_add(table, step), program)
+    reader = _TableReader(index, step, columns_to_add(table, step), program, notes)
     first = next(reader.batches(table))
     schema = from_arrow_schema(first.schema, prefer_timestamp_ntz=True)
-    frame = spark.range(0, 1, 1, 1).mapInArrow(reader, schema)
+    frame = in_tasks(spark.range(0, 1, 1, 1), reader, schema)
     keys = [name for name in first.schema.names if name.startswith(f"{PREFIX}k")]
     values = {name: f"{PREFIX}c{i}" for i, name in enumerate(reader.brought)}
     spelled = [name for name in first.schema.names if name.startswith(f"{PREFIX}s")]
@@ -218,17 +225,27 @@ class _TableReader:
     """Reads a table of a lake in a task: its key in canonical form, and the columns that are brought."""
 
     def __init__(
-        self, index: tuple[str, int, Mapping[str, str]], step: JoinStep, brought: list[str], program: Program | None
+        self,
+        index: tuple[str, int, Mapping[str, str]],
+        step: JoinStep,
+        brought: list[str],
+        program: Program | None,
+        notes: Any,
     ) -> None:
         self._index = index
         self._step = step
         self._program = program
+        self._notes = notes
         self.brought = brought
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         path, version, moved = self._index
         for _ in batches:
-            yield from self.batches(LakeTable(open_snapshot(path, version, moved or None), self._step.table, "ignore"))
+            snapshot = open_snapshot(path, version, moved or None)
+            counters = TaskCounters("read", snapshot)
+            yield from self.batches(LakeTable(snapshot, self._step.table, "ignore"))
+            if self._notes is not None:
+                self._notes.add((counters.told(),))
 
     def batches(self, table: LakeTable) -> Iterator[pa.RecordBatch]:
         """Read the table."""

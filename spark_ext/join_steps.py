@@ -76,6 +76,8 @@ class StepRun:
         Where tables of a lake are read.
     decided : Decision
         Whose step it is.
+    notes : accumulator, optional
+        Of what tasks tell that read tables of the lake.
     """
 
     spark: Any
@@ -83,6 +85,7 @@ class StepRun:
     options: JoinOptions
     where: str
     decided: Decision
+    notes: Any = None
 
     def run(self, frame: Any) -> Any:
         """Join one right side to a frame."""
@@ -192,7 +195,7 @@ class StepRun:
             if read is not None:
                 return read
             require_index(self.spark, self._snapshot)
-            return read_in_task(self.spark, self._table, self.step, program)
+            return read_in_task(self.spark, self._table, self.step, program, self.notes)
         return shipped(self.spark, lake_rows(self._table, self.step, program), self.step)
 
     @property

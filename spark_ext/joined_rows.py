@@ -8,7 +8,7 @@ from typing import Any
 
 from pyspark.sql import functions as F
 
-from dfjoin.errors import JoinExpansionError
+from dfjoin.errors import InvalidParameterError, JoinExpansionError
 from dfjoin.join.options import JoinOptions
 from dfjoin.join.output_names import free_name, taken_names
 from dfjoin.join.plan import JoinStep
@@ -52,6 +52,12 @@ def guard_expansion(related: Related, on: list[str], step: JoinStep, options: Jo
         most = collect(theirs.agg(F.max("other").alias("most"))).column("most")[0].as_py() or 0
     if most <= options.max_expansion:
         return
+    if related.frame.isStreaming:
+        raise InvalidParameterError(
+            f"`max_expansion` must be at least {most:,} for this stream, whose rows cannot be counted, got "
+            f'{options.max_expansion:g}: a key stands in so many rows of the right side; or pass aggregate="auto" for '
+            "one row per key"
+        )
     own = related.frame.groupBy(*(F.col(name) for name in related.keys)).agg(F.count(F.lit(1)).alias("own"))
     pairs = _with_right(own, related.keys, theirs, right)
     n_pairs = F.col("own") * F.coalesce(F.col("other"), F.lit(0))

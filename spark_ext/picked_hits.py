@@ -24,7 +24,7 @@ from spark_ext.search import SEARCH_KEY, collect_points, collect_values
 from spark_ext.search_tasks import SearchTask
 from spark_ext.transfer import collect, to_spark
 
-__all__ = ["Picked", "candidate_of", "pairs_of", "picked", "search_again", "work_of"]
+__all__ = ["Picked", "candidate_of", "frame_of", "pairs_of", "picked", "search_again", "work_of"]
 
 
 @dataclass(frozen=True)
@@ -64,6 +64,26 @@ def work_of(hits: Any) -> dict[str, Any] | None:
     """Return how a result of `discover_joinable` was found, see `spark_ext.report`; None for another frame."""
     told = _told(hits)
     return None if told is None else told.get("work")
+
+
+def frame_of(hits: Any) -> Any:
+    """Return the frame that a result of `discover_joinable` was searched for; None for another frame.
+
+    Raises
+    ------
+    InvalidParameterError
+        If the search was not made by this process, or was not among its latest.
+    """
+    told = _told(hits)
+    if told is None:
+        return None
+    if told.get("search") not in search.searched_frames:
+        raise InvalidParameterError(
+            "`other` has hits that this process did not search for, or too long ago, and a stream cannot be searched "
+            "for them; search again with a frame of some rows of the stream, or keep the plan of a join of these: "
+            'stream.auto_join(spark_ext.report(rows.auto_join(hits)).to_dict()["plan"])'
+        )
+    return search.searched_frames[told["search"]]
 
 
 _OF_RANKS = ("k", "threshold", "min_score", "families", "tables", "exclude", "kinds", "plan")

@@ -320,6 +320,8 @@ def collect_or_explain(frame: Any, remedy: str = "") -> pa.Table:
     """
     try:
         return collect(frame)
+    except EngineError:  # cancelled
+        raise
     except Exception as error:
         advice = f"\n{remedy}" if remedy else ""
         told = f"a task of Spark failed; its error is on the last line{advice}\n{cause_of(error)}"

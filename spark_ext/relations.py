@@ -192,6 +192,11 @@ def _distinct(other: OtherFrame, names: Sequence[str]) -> pa.Table:
 
 def _collected(frame: Any, names: Sequence[str], argument: str) -> pa.Table:
     """Collect the distinct keys of a frame, as a join reads them."""
+    if frame.isStreaming:
+        raise InvalidParameterError(
+            "`df` must not be a stream where keys are related by distance, likeness or periods, which are found on all "
+            "distinct keys; join each micro-batch, in foreachBatch"
+        )
     table = collect(wall_columns(frame, names).distinct().limit(_MOST_KEYS + 1))
     if table.num_rows > _MOST_KEYS:
         raise InvalidParameterError(

@@ -16,7 +16,7 @@ from pyspark.sql.pandas.types import to_arrow_type
 
 from dfjoin.values.frames import arrow_to_series
 from spark_ext.queries import is_searchable, wall_time, wall_type
-from spark_ext.transfer import collect, to_pandas
+from spark_ext.transfer import collect, count_rows, to_pandas
 
 __all__ = ["MOST_BYTES", "RowsHere", "all_here", "draw_rows", "wall_columns"]
 
@@ -89,7 +89,7 @@ def draw_rows(frame: Any, keys: Sequence[str] | None, most: int) -> RowsHere:
     if first.num_rows <= few:
         return RowsHere(_with_all(frame, first), first.select(names), True, is_told and first.nbytes <= MOST_BYTES)
     first = first.slice(0, few)
-    n_rows = first.num_rows + 1 if few == most else frame.limit(most + 1).count()
+    n_rows = first.num_rows + 1 if few == most else count_rows(frame.limit(most + 1))
     widths = {name: first.column(name).nbytes / first.num_rows for name in names}
     chosen = _chosen(widths, keys, n_rows)
     if n_rows > most or not chosen:

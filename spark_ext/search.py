@@ -7,6 +7,7 @@ found in one does not depend on the others, groups of segments are searched in t
 from __future__ import annotations
 
 import json
+import uuid
 from dataclasses import dataclass
 from typing import Any
 
@@ -40,7 +41,16 @@ from spark_ext.search_tasks import (
 from spark_ext.task_counters import summary
 from spark_ext.transfer import collect, quoted, to_pandas, to_spark
 
-__all__ = ["MOST_VALUES", "SEARCH_KEY", "WHERE", "collect_points", "collect_values", "discover", "discover_batch"]
+__all__ = [
+    "MOST_VALUES",
+    "SEARCH_KEY",
+    "WHERE",
+    "collect_points",
+    "collect_values",
+    "discover",
+    "discover_batch",
+    "searched_frames",
+]
 
 WHERE = ("auto", "driver", "cluster")
 """Where a search runs."""
@@ -54,6 +64,12 @@ _TASKS_FOR_CORES = 3
 
 SEARCH_KEY = "dfjoin"
 """Key in the metadata of the column `table` of a result: which lake was searched, and how."""
+
+
+_MOST_SEARCHED = 256
+
+searched_frames: dict[str, Any] = {}
+"""Name of a search in the metadata of its result → the frame that was searched for, of the latest searches."""
 
 
 def discover(frame: Any, on: Any, lake: Any, where: str, options: dict[str, Any]) -> Any:
@@ -72,6 +88,15 @@ def discover(frame: Any, on: Any, lake: Any, where: str, options: dict[str, Any]
     -------
     pyspark DataFrame
     """
+    found = _discover(frame, on, lake, where, options)
+    told = json.loads(found.schema["table"].metadata[SEARCH_KEY])
+    searched_frames[told["search"]] = frame
+    for oldest in list(searched_frames)[:-_MOST_SEARCHED]:
+        del searched_frames[oldest]
+    return found
+
+
+def _discover(frame: Any, on: Any, lake: Any, where: str, options: dict[str, Any]) -> Any:
     params = _params(options, where)
     refuse_swapped(on if not (isinstance(on, str) and on in frame.columns) else None, lake, frame.columns)
     snapshot = resolve_lake(lake).snapshot
@@ -144,6 +169,7 @@ def _result(
         "index": snapshot.place,
         "version": snapshot.version,
         "options": options,
+        "search": uuid.uuid4().hex,
         "work": {"where": "driver"} if work is None else {"where": "cluster", **work},
     }
     return to_spark(spark, table).withMetadata("table", {SEARCH_KEY: json.dumps(told)})
@@ -214,7 +240,7 @@ class _Search:
         """Search groups of segments in tasks, and merge what they found for each query column."""
         rows = self.queries.rows
         held = to_spark(self.spark, HELD_SCHEMA.empty_table())
-        if self.task.params.is_by_usefulness:
+        if mode_of(self.task.params.mode).needs_counts(self.task.params):
             counted = in_tasks(self._dealt(rows, groups, n_parts), CountHolding(self.task), sql_schema(HELD_SCHEMA))
             held = counted.groupBy("q", "hash", "told").agg(F.sum("held").alias("held"))
         # Values and what is known of them come to a task as rows of one frame: a join of frames would be ambiguous.

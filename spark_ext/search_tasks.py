@@ -19,21 +19,13 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from dfjoin.kernels.lists.evidence import N_SUMS
 from dfjoin.search.column_search import finish_search, search_queries
+from dfjoin.search.group_hits import GroupHits, HeldCounts
 from dfjoin.search.hits import Hits
 from dfjoin.search.modes import mode_of
 from dfjoin.search.params import SearchParams
 from dfjoin.search.query import QueryColumn
-from dfjoin.search.segment_groups import (
-    GroupHits,
-    HeldCounts,
-    count_columns,
-    count_holding,
-    group_segments,
-    merge_groups,
-    search_group,
-)
+from dfjoin.search.segment_groups import group_segments, merge_groups, search_group
 from dfjoin.store.snapshot import Snapshot, open_snapshot
 from spark_ext.queries import queries_of
 from spark_ext.task_counters import TaskCounters
@@ -62,7 +54,7 @@ _TOLD = pa.field("told", pa.string())
 """The column that is null but in the last row of a task."""
 
 HELD_SCHEMA = pa.schema([("q", pa.string()), ("hash", pa.int64()), ("held", pa.int64()), _TOLD])
-"""Rows of counts: in how many columns a value stands."""
+"""Rows of counts: in how many columns a value stands; without a hash the total, see `HeldCounts`."""
 
 
 @lru_cache(maxsize=8)
@@ -102,7 +94,6 @@ class SearchTask:
         self.fields = fields
         self.companions = companions
         self.is_every = is_every
-        self.n_columns = 0
         self._snapshot: Snapshot | None = snapshot
 
     def __getstate__(self) -> dict[str, Any]:
@@ -122,11 +113,9 @@ class SearchTask:
 
         They depend on the index and on the cores alone, so that the same task gets the same group every time.
         """
-        segments, mode = self.snapshot.segments, mode_of(self.params.mode)
-        is_whole = self.params.is_by_usefulness and not mode.is_by_equality  # rarity is counted within the radius
-        if len(segments) < 2 or is_whole or not mode.is_by_segment(self.params):
+        segments = self.snapshot.segments
+        if len(segments) < 2 or not mode_of(self.params.mode).is_by_segment(self.params):
             return [tuple(range(len(segments)))]
-        self.n_columns = count_columns(self.snapshot)
         size = sum(segment.meta.size for segment in segments)
         return group_segments(self.snapshot, min(_MOST_GROUPS, max(2, n_cores, -(-size // _GROUP_BYTES))))
 
@@ -204,7 +193,7 @@ class SearchWhole(_QueryTask):
 
 
 class CountHolding(_QueryTask):
-    """Counts the columns of a group of segments that hold each value of query columns."""
+    """Counts in a group of segments what the search has to know of all, for each query column."""
 
     stage = "count"
 
@@ -212,12 +201,13 @@ class CountHolding(_QueryTask):
         super().__init__(task, HELD_SCHEMA)
 
     def carry_out(self, rows: pa.Table) -> Iterator[pa.Table]:
-        """Count the columns of the group that hold each value."""
-        group = self._task.group(_numbers(rows))
+        """Count the columns of the group that hold each value, and those that hold any."""
+        group, mode = self._task.group(_numbers(rows)), mode_of(self._task.params.mode)
         for query in self._task.queries(rows):
-            held = count_holding(group, query)
-            n = held.hashes.size
-            columns = [[query.name] * n, held.hashes.view(np.int64), held.counts, pa.nulls(n, pa.string())]
+            held = mode.count_group(group, query)
+            n = held.hashes.size + 1
+            hashes = pa.array(np.append(held.hashes.view(np.int64), 0), mask=np.arange(n) == n - 1)
+            columns = [[query.name] * n, hashes, np.append(held.counts, held.total), pa.nulls(n, pa.string())]
             yield pa.table(columns, schema=HELD_SCHEMA)
 
 
@@ -227,7 +217,7 @@ GROUP_SCHEMA = pa.schema(
         ("q", pa.string()),
         *((name, pa.int64()) for name in _HIT_FIELDS),
         ("errors", pa.float64()),
-        ("sums", pa.list_(pa.int64())),
+        ("kept", pa.list_(pa.int64())),
         ("weight", pa.float64()),
         _TOLD,
     ]
@@ -246,8 +236,8 @@ class SearchGroup(_QueryTask):
         """Search the group for each query column."""
         numbers, held = _numbers(rows), _held_counts(rows)
         for query in self._task.queries(_of_values(rows)):
-            known = replace(query, held=held[query.name].of(query.values.hashes, self._task.n_columns))
-            hits = search_group(self._task.group(numbers), numbers, known, self._task.params)
+            group = self._task.group(numbers)
+            hits = search_group(group, numbers, query, held[query.name], self._task.params)
             yield _group_table(query.name, hits)
 
 
@@ -262,9 +252,8 @@ class MergeGroups(_QueryTask):
         yield pa.table([pa.nulls(len(told), f.type) if f != _TOLD else told for f in self._schema], schema=self._schema)
         held = _held_counts(rows)
         for query in self._task.queries(_of_values(rows)):
-            known = replace(query, held=held[query.name].of(query.values.hashes, self._task.n_columns))
             found = _group_hits(rows.filter(pc.equal(rows.column("q"), query.name)))
-            merged = merge_groups(self._task.snapshot, known, [found], self._task.params)
+            merged = merge_groups(self._task.snapshot, query, [found], held[query.name], self._task.params)
             hits = finish_search(self._task.snapshot, [merged], self._task.params)
             yield _table(hits, query.name, self._schema)
 
@@ -288,24 +277,29 @@ def _of_values(rows: pa.Table) -> pa.Table:
 
 
 def _held_counts(rows: pa.Table) -> dict[str, HeldCounts]:
-    """Read in how many columns the values of each query column stand; rows of values and of hits have no hash."""
+    """Read what was counted for each query column; rows of values and of hits have no count."""
+    rows = rows.filter(rows.column("held").is_valid())
+    totals = rows.filter(rows.column("hash").is_null())
+    total_of = dict(zip(totals.column("q").to_pylist(), totals.column("held").to_pylist(), strict=True))
     rows = rows.filter(rows.column("hash").is_valid())
     hashes, counts = rows.column("hash").to_numpy().view(np.uint64), rows.column("held").to_numpy()
     names = rows.column("q").combine_chunks().dictionary_encode()
     codes = names.indices.to_numpy()
     order = np.lexsort((hashes, codes))
     ends = np.cumsum(np.bincount(codes, minlength=len(names.dictionary)))
-    found = defaultdict(lambda: HeldCounts(np.empty(0, np.uint64), np.empty(0, np.int64)))
+    nothing = np.empty(0, np.uint64), np.empty(0, np.int64)
+    found = defaultdict(
+        lambda: HeldCounts(*nothing, 0), {name: HeldCounts(*nothing, n) for name, n in total_of.items()}
+    )
     for name, chosen in zip(names.dictionary.to_pylist(), np.split(order, ends[:-1]), strict=False):
-        found[name] = HeldCounts(hashes[chosen], counts[chosen])
+        found[name] = HeldCounts(hashes[chosen], counts[chosen], total_of[name])
     return found
 
 
 def _group_table(name: str, found: GroupHits) -> pa.Table:
     """Write the hits of a group of segments as rows."""
     hits, n = found.hits, len(found.hits)
-    sums = found.sums if found.sums.size else np.empty((n, 0), np.int64)
-    lists = pa.ListArray.from_arrays(np.arange(n + 1, dtype=np.int32) * sums.shape[1], sums.ravel())
+    lists = pa.ListArray.from_arrays(np.arange(n + 1, dtype=np.int32) * found.kept.shape[1], found.kept.ravel())
     columns = [pa.array([name] * n, pa.string()), *(getattr(hits, field) for field in _HIT_FIELDS), hits.errors]
     columns += [lists, np.full(n, found.total_weight), pa.nulls(n, pa.string())]
     return pa.table(columns, schema=GROUP_SCHEMA)
@@ -315,9 +309,9 @@ def _group_hits(rows: pa.Table) -> GroupHits:
     """Read what `_group_table` wrote, of all groups; rows of counts have no segment."""
     rows = rows.filter(rows.column("segments").is_valid()).combine_chunks()
     arrays = [rows.column(field).to_numpy() for field in (*_HIT_FIELDS, "errors")]
-    sums = rows.column("sums").combine_chunks().flatten().to_numpy()
+    kept = rows.column("kept").combine_chunks().flatten().to_numpy()
     weight = float(rows.column("weight").to_numpy().max(initial=0.0))
-    return GroupHits(Hits(*arrays), sums.reshape(-1, N_SUMS), weight)
+    return GroupHits(Hits(*arrays), kept.reshape(rows.num_rows, kept.size // max(1, rows.num_rows)), weight)
 
 
 def schema_of(task: SearchTask) -> pa.Schema:

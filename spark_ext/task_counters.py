@@ -1,4 +1,4 @@
-"""What tasks of a search tell of themselves: in which process each ran, and what it had to fetch."""
+"""What tasks of a search and a join tell of themselves: in which process each ran, and what it had to fetch."""
 
 from __future__ import annotations
 
@@ -12,7 +12,24 @@ from typing import Any
 
 from dfjoin.store.snapshot import Snapshot
 
-__all__ = ["TaskCounters", "summary"]
+__all__ = ["TaskCounters", "new_notes", "summary"]
+
+
+def new_notes(spark: Any) -> Any:
+    """Return an accumulator of what tasks tell, for those that run when a result is read; None on Connect."""
+    from pyspark.accumulators import AccumulatorParam
+
+    class _Notes(AccumulatorParam):  # type: ignore[type-arg]
+        def zero(self, value: Any) -> Any:
+            return ()
+
+        def addInPlace(self, value1: Any, value2: Any) -> Any:
+            return (*value1, *value2)
+
+    try:
+        return spark.sparkContext.accumulator((), _Notes())
+    except Exception:  # what Connect raises for that differs between versions
+        return None
 
 
 class TaskCounters:
@@ -49,7 +66,7 @@ class TaskCounters:
 
 
 def summary(told: Iterable[str]) -> dict[str, Any]:
-    """Sum up what the tasks of a search told.
+    """Sum up what tasks told.
 
     Returns
     -------

@@ -2,18 +2,61 @@
 
 from __future__ import annotations
 
+import contextlib
+import time
 import uuid
+from collections.abc import Iterator
+from contextvars import ContextVar
+from dataclasses import dataclass
 from typing import Any
 
 import pandas as pd
 import pyarrow as pa
+from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import from_arrow_schema
 
 from dfjoin.errors import EngineError
 from dfjoin.values.frames import arrow_to_series
 from spark_ext.session import without_pandas_warning
 
-__all__ = ["collect", "pickled_for_tasks", "quoted", "to_pandas", "to_spark"]
+__all__ = ["JobCounts", "collect", "count_rows", "counting", "pickled_for_tasks", "quoted", "to_pandas", "to_spark"]
+
+
+@dataclass
+class JobCounts:
+    """What was collected meanwhile.
+
+    Parameters
+    ----------
+    jobs : int
+        Times that rows were collected; Spark may make several jobs of one.
+    bytes_here : int
+        Of the rows, as Arrow.
+    job_seconds : float
+        Wall time.
+    """
+
+    jobs: int = 0
+    bytes_here: int = 0
+    job_seconds: float = 0.0
+
+
+_CANCELLED = ("SPARK_JOB_CANCELLED", "OPERATION_CANCELED")
+"""What a cancelled job raises: of a classic session, and of Connect."""
+
+_counted: ContextVar[JobCounts | None] = ContextVar("counted", default=None)
+
+
+@contextlib.contextmanager
+def counting() -> Iterator[JobCounts]:
+    """Count what this thread collects meanwhile."""
+    mark = _counted.set(JobCounts())
+    try:
+        found = _counted.get()
+        assert found is not None
+        yield found
+    finally:
+        _counted.reset(mark)
 
 
 def pickled_for_tasks(value: Any) -> bytes:
@@ -48,20 +91,32 @@ def collect(frame: Any) -> pa.Table:
     spark = frame.sparkSession
     tag = f"dfjoin-{uuid.uuid4().hex}"
     spark.addTag(tag)
+    begin = time.perf_counter()
     try:
         with without_pandas_warning():
-            return frame.toArrow()
+            table = frame.toArrow()
+        counted = _counted.get()
+        if counted is not None:
+            counted.jobs += 1
+            counted.bytes_here += table.nbytes
+            counted.job_seconds = round(counted.job_seconds + time.perf_counter() - begin, 3)
+        return table
     except KeyboardInterrupt:
         spark.interruptTag(tag)
         raise
     except Exception as error:
-        if "SPARK_JOB_CANCELLED" not in str(error):
+        if not any(condition in str(error) for condition in _CANCELLED):
             raise
         if "cancellation of all jobs" in str(error):  # pyspark's own handler of Ctrl-C came first
             raise KeyboardInterrupt from error
         raise EngineError("the jobs were cancelled, by their tag or group; call again") from error
     finally:
         spark.removeTag(tag)
+
+
+def count_rows(frame: Any) -> int:
+    """Count the rows of a Spark DataFrame, as `collect` collects them."""
+    return int(collect(frame.select(F.count(F.lit(1)).alias("n"))).column("n")[0].as_py())
 
 
 def to_pandas(table: pa.Table) -> pd.DataFrame:

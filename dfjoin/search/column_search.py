@@ -19,7 +19,7 @@ from dfjoin.search.params import SearchParams
 from dfjoin.search.query import QueryColumn, make_query
 from dfjoin.search.result_frame import frame_of, listed, make_frame
 from dfjoin.search.spellings import SpelledRows, merge_spelled
-from dfjoin.search.usefulness.ranking import rank_useful
+from dfjoin.search.usefulness.ranking import rank_pool
 from dfjoin.store.snapshot import Snapshot
 
 __all__ = [
@@ -119,11 +119,7 @@ def search_column(snapshot: Snapshot, query: QueryColumn, params: SearchParams) 
     mode = mode_of(params.mode)
     if not params.is_by_usefulness:
         return mode.search(snapshot, query, params)
-    pool = mode.pool(snapshot, query, params)
-    ranked, useful = rank_useful(snapshot, query, pool, params)
-    if pool.found is not None:
-        return pool.found.ranked(ranked, useful)
-    return Found(query, ranked, pool.stats, pool.matched, useful=useful)
+    return rank_pool(snapshot, query, mode.pool(snapshot, query, params), params)
 
 
 def search_respelled(snapshot: Snapshot, queries: list[QueryColumn], params: SearchParams) -> dict[str, Found]:

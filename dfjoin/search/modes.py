@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from dfjoin.search.explanation import Explanation
     from dfjoin.search.found import Candidate, Found, Pool
+    from dfjoin.search.group_hits import GroupHits, HeldCounts
     from dfjoin.search.params import SearchParams
     from dfjoin.search.query import QueryColumn
     from dfjoin.store.snapshot import Snapshot
@@ -34,10 +35,6 @@ class Mode(Protocol):
     has_composite_keys: bool = False
     """Whether several columns may be a key together, see `dfjoin.search.composite_search`."""
 
-    def is_by_segment(self, params: SearchParams) -> bool:
-        """Tell whether what is found in a segment does not depend on the other segments."""
-        return False
-
     def check(self, snapshot: Snapshot) -> None:
         """Raise IncompatibleSettingsError when the index was built without what the mode needs."""
 
@@ -53,10 +50,39 @@ class Mode(Protocol):
 
     def pool(self, snapshot: Snapshot, query: QueryColumn, params: SearchParams) -> Pool:
         """Search for the candidates that are ranked by usefulness."""
+        return self.pool_of(self.search(snapshot, query, params))
+
+    def pool_of(self, found: Found) -> Pool:
+        """Return all that a search found as candidates that are ranked by usefulness."""
         from dfjoin.search.found import Pool
 
-        found = self.search(snapshot, query, params)
         return Pool(found.hits.hits, found.matched, found.stats, found=found, is_by_equality=self.is_by_equality)
+
+    def is_by_segment(self, params: SearchParams) -> bool:
+        """Tell whether groups of segments can be searched apart, see `dfjoin.search.segment_groups`."""
+        return False
+
+    def needs_counts(self, params: SearchParams) -> bool:
+        """Tell whether a group of segments is searched with what was counted in all of them."""
+        return params.is_by_usefulness
+
+    def count_group(self, group: Snapshot, query: QueryColumn) -> HeldCounts:
+        """Count in a group of segments what the search has to know of all."""
+        from dfjoin.search.group_hits import count_holding
+
+        return count_holding(group, query)
+
+    def search_group(self, group: Snapshot, query: QueryColumn, counts: HeldCounts, params: SearchParams) -> GroupHits:
+        """Search a group of segments; numbers of segments are those in the group."""
+        from dfjoin.search.group_hits import GroupHits
+
+        return GroupHits.of(self.search(group, query, params).hits.hits)
+
+    def merge_groups(
+        self, snapshot: Snapshot, query: QueryColumn, parts: GroupHits, counts: HeldCounts, params: SearchParams
+    ) -> Found | Pool:
+        """Make of the hits of all groups what the search of the lake finds, or the candidates that it ranks."""
+        raise NotImplementedError
 
     def stages(self, snapshot: Snapshot, params: SearchParams) -> Sequence[SearchParams]:
         """Return the searches that ``progressive=True`` makes, one after the other."""

@@ -52,8 +52,6 @@ class QueryColumn:
         How all-digit dates were read.
     companions : tuple of str
         Names of the columns of its frame, where this is known.
-    held : HeldValues, optional
-        How many columns of the lake hold each value, where a part of the lake is searched.
     period : str or None
         The values are periods of this granularity, in which dates of the frame lie, in one of their spellings.
     """
@@ -66,7 +64,6 @@ class QueryColumn:
     pad: int | None = None
     dayfirst: bool | None = None
     companions: tuple[str, ...] = ()
-    held: HeldValues | None = None
     period: str | None = None
 
     @property

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import datetime
 import itertools
+import os
 import sys
 import time
 import warnings
@@ -21,6 +22,7 @@ import spark_ext
 from dfjoin.errors import DfjoinError
 from spark_ext import join as spark_join
 from spark_ext.session import start_session
+from tests.benchmarks.spark_searches import cpu_seconds
 from tests.spark.frames import pair, rows
 
 _SETTINGS = [
@@ -38,6 +40,9 @@ _SETTINGS = [
         ("Asia/Kolkata", "true", "false", "false"),
     )
 ]
+_INTERPRETED = {"spark.sql.codegen.wholeStage": "false", "spark.sql.codegen.factoryMode": "NO_CODEGEN"}
+"""Compiling Java for a dozen rows takes longer than the join."""
+
 _DAY = datetime.date(2024, 3, 9)
 _KEYS = {
     "text": ["a", "A ", "b", "Zürich", "STRASSE", "straße", "1", "01", "1.0", "NA", "-", "", None],
@@ -101,7 +106,7 @@ def _outcome(run):
 
 def main(cases=2000, seed=0):
     """Print the differences."""
-    spark = start_session(**{"spark.master": "local[2]", "spark.sql.shuffle.partitions": "2"})
+    spark = start_session(**{"spark.master": "local[2]", "spark.sql.shuffle.partitions": "2", **_INTERPRETED})
     spark_ext.enable(spark)
     warnings.simplefilter("ignore")
     begin, differences = time.monotonic(), 0
@@ -136,9 +141,16 @@ def main(cases=2000, seed=0):
                 differences += 1
                 types = left["k"].type, right["k"].type
                 print(f"case {number} of seed {seed}: {what}: {options} {types}\n  {one}\n  {two}", flush=True)
-        if number % 50 == 49:
-            print(f"{number + 1} cases, {differences} differences, {time.monotonic() - begin:.0f} s", flush=True)
-    print(f"{cases} cases, {differences} differences, {time.monotonic() - begin:.0f} s")
+        if number % 10 == 9:
+            print(f"{number + 1} cases, {differences} differences, {_seconds(begin)}", flush=True)
+    print(f"{cases} cases, {differences} differences, {_seconds(begin)}")
+
+
+def _seconds(begin):
+    """Return wall seconds since a time, and the CPU seconds of this process and of those below it."""
+    used = cpu_seconds(os.getpid())
+    told = ", ".join(f"{name} {seconds:.0f}" for name, seconds in used.items() if seconds >= 1)
+    return f"{time.monotonic() - begin:.0f} s; CPU seconds: {told}"
 
 
 if __name__ == "__main__":

@@ -38,7 +38,7 @@ def _queries(lake, n):
     return dict(list(found.items())[:n])
 
 
-def _cpu_seconds(root):
+def cpu_seconds(root):
     """Return the CPU seconds of a process and of all below it, those that ended included, by the name of the program."""
     fields, children, names = {}, {}, {}
     for place in Path("/proc").iterdir():
@@ -85,11 +85,11 @@ def main(index, lake, n_queries=1000, repeats=3):
     cpu: dict[str, list[dict[str, float]]] = {name: [] for name in contenders}
     for turn in range(repeats + 1):
         for name, run in contenders.items():
-            before, begin = _cpu_seconds(os.getpid()), time.perf_counter()
+            before, begin = cpu_seconds(os.getpid()), time.perf_counter()
             run()
             if turn:  # the first turn compiles and starts workers
                 times[name].append(time.perf_counter() - begin)
-                after = _cpu_seconds(os.getpid())
+                after = cpu_seconds(os.getpid())
                 cpu[name].append({who: after[who] - before.get(who, 0.0) for who in after})
     for name, found in times.items():
         middle = statistics.median(found)

@@ -14,13 +14,23 @@ from tests.conftest import EXAMPLE_LAKE, PROJECT
 pytestmark = pytest.mark.spark
 
 CONNECT = """
-import sys
+import sys, threading, time
+from pathlib import Path
 from datetime import date as D
 import pandas as pd
 import pyarrow as pa
 from pyspark.sql import SparkSession, functions as F
 import dfjoin, spark_ext
 from tests.spark.frames import pair, rows
+
+
+pause = Path(sys.argv[2] + "-pause")
+
+
+def wait(batches):
+    while pause.exists():
+        time.sleep(0.1)
+    yield from batches
 
 
 def build(spark, source, index):
@@ -65,6 +75,18 @@ if __name__ == "__main__":
     names, others = pair(spark, land=["FRANCE", "Peru", "Peru"], m=[1, 2, 3])
     for how in ("left", "outer"):
         assert rows(sdf.auto_join(others, on="land", how=how)) == rows(df.auto_join(names, on="land", how=how)), how
+    slow = sdf.mapInArrow(wait, sdf.schema)
+    for run in (lambda: slow.auto_join(lake, on="land"), lambda: slow.discover_joinable("land", lake, where="cluster")):
+        pause.touch()
+        threading.Timer(2.0, lambda: spark.interruptTag("dfjoin")).start()
+        try:
+            run()
+            print("not interrupted")
+        except dfjoin.errors.EngineError as error:
+            assert "cancelled" in str(error)
+        pause.unlink()
+        assert spark.getTags() == set()
+    assert rows(slow.auto_join(lake, on="land")) == wide
     print("equal")
     spark.stop()
 """

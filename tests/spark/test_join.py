@@ -245,6 +245,10 @@ def test_tables_of_a_lake_are_joined_as_in_pandas(facilities, example_lake, wher
         assert rows(found) == rows(want), options
     report = spark_ext.report(found.withColumn("one", F.lit(1)).where("one = 1").drop("Country"))
     assert report.to_dict()["joined"] == want.attrs["dfjoin"]["joined"]
+    work, tables = report.to_dict()["work"], len(want.attrs["dfjoin"]["joined"])
+    assert work["jobs"] >= 1 and work["bytes_here"] > 0 and work["bytes_fetched"] == 0
+    n_read = work["tasks"].get("read", 0)  # a table is read again to know whether its keys are unique
+    assert work["cache_hits"] == n_read and (n_read >= tables if where == "cluster" else n_read == 0)
     plan = report.to_dict()["plan"]
     assert rows(own.auto_join(plan)) == rows(want)
 

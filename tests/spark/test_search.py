@@ -7,6 +7,7 @@ import sys
 import threading
 import time
 from decimal import Decimal
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -16,11 +17,9 @@ import pytest
 import dfjoin
 import spark_ext
 from dfjoin.errors import ColumnNotFoundError, EngineError, InvalidParameterError, InvalidTypeError
-from dfjoin.search.params import search_params
 from spark_ext import jobs
 from spark_ext import search as spark_search
 from spark_ext.queries import query_rows
-from spark_ext.search_tasks import SearchTask
 from spark_ext.transfer import collect, to_pandas
 from tests.conftest import PROJECT
 from tests.spark.frames import pair, rows
@@ -114,16 +113,6 @@ def test_segments_are_dealt_out_by_bytes(parted):
     assert len(group_segments(parted.snapshot, 99)) == 4
 
 
-@pytest.mark.parametrize(
-    ("options", "n_groups"),
-    [({"threshold": 0.3}, 2), ({"threshold": 0.3, "k": 4}, 1), ({"k": 4}, 1)],
-    ids=str,
-)
-def test_signatures_are_searched_by_groups_where_segments_are_independent(parted, options, n_groups):
-    task = SearchTask(parted.snapshot, search_params(mode="lsh", rank="matched", **options), {}, (), False)
-    assert len(task.groups()) == n_groups
-
-
 def test_codes_that_lost_their_zeros_and_empty_results(spark, query, example_lake):
     df, sdf = query
     want = df.discover_joinable("Postal", example_lake, k=3)
@@ -151,7 +140,10 @@ def test_modes_by_program_and_by_distance(spark, tmp_path):
         want = df.discover_joinable("name", lake, **options)
         assert len(want)
         for where in WHERE:
-            equal(sdf.discover_joinable("name", lake, where=where, **options), want)
+            found = sdf.discover_joinable("name", lake, where=where, **options)
+            equal(found, want)
+        counted = {"count": 2} if options["mode"] == "transform" else {}
+        assert found.dfjoin.report()["tasks"] == {**counted, "search": 2, "merge": 1}
 
 
 def test_types_and_nulls_of_the_query(spark, build):
@@ -213,8 +205,9 @@ def test_groups_and_queries_are_spread_over_tasks(spark, parted, example_lake):
     work = hits.where("matched > 3").dfjoin.report()
     assert work["tasks"] == {"count": 2, "search": 2, "merge": 1} and work["processes"] == 2
     assert (work["where"], work["hosts"], work["bytes_fetched"], work["cache_hits"]) == ("cluster", 1, 0, 5)
-    work = spark_ext.report(spark_ext.discover_joinable_batch(queries, parted, where="cluster"))
-    assert work["tasks"]["count"] == work["tasks"]["search"] == 6 and work["tasks"]["merge"] >= 4
+    for options in ({}, {"mode": "lsh", "k": 4}):
+        work = spark_ext.report(spark_ext.discover_joinable_batch(queries, parted, where="cluster", **options))
+        assert work["tasks"]["count"] == work["tasks"]["search"] == 6 and work["tasks"]["merge"] >= 4
     work = spark_ext.report(spark_ext.discover_joinable_batch(queries, example_lake, where="cluster"))
     assert work["tasks"]["search"] >= 4 and work["processes"] == 2
     assert spark_ext.report(spark_ext.discover_joinable_batch(queries, example_lake)) == {"where": "driver"}
@@ -236,10 +229,11 @@ def test_jobs_are_labelled_and_the_labels_of_the_caller_come_back(spark, query, 
     others = set(context.statusTracker().getJobIdsForGroup(None))
     for where in WHERE:
         sdf.discover_joinable("Country", example_lake, where=where)
+        sdf.auto_join(example_lake, on="Country", where=where)
     # Spark keeps its last thousand jobs alone: earlier ones may be gone by now.
     assert set(context.statusTracker().getJobIdsForGroup("dfjoin")) - own
     assert set(context.statusTracker().getJobIdsForGroup(None)) <= others
-    assert "search: in tasks: " in caplog.text and "France" not in caplog.text
+    assert "search: in tasks: " in caplog.text and "join: step 1 of " in caplog.text and "France" not in caplog.text
     context.setJobGroup("mine", "my description")
     try:
         with jobs.described(spark, "a step"):
@@ -252,23 +246,36 @@ def test_jobs_are_labelled_and_the_labels_of_the_caller_come_back(spark, query, 
             context.setLocalProperty(name, None)
 
 
-def test_jobs_are_cancelled_by_their_tag(spark):
-    def wait(batches):
-        import time
+@pytest.mark.parametrize("where", [*WHERE, "join"])
+def test_cancelled_searches_and_joins_leave_nothing_broken(spark, query, example_lake, tmp_path, where):
+    df, sdf = query
+    pause = tmp_path / "pause"
+    slow = jobs.in_tasks(sdf.repartition(2), partial(wait_for, pause), sdf.schema)
 
-        for batch in batches:
-            time.sleep(30)
-            yield batch
+    def run():
+        if where == "join":
+            return rows(slow.auto_join(example_lake, on="Country"))
+        return rows(slow.discover_joinable("Country", example_lake, k=2, where=where))
 
-    timer = threading.Timer(1.0, lambda: spark.sparkContext.cancelJobsWithTag(jobs.TAG))
+    pause.touch()
+    timer = threading.Timer(2.0, lambda: spark.sparkContext.cancelJobsWithTag(jobs.TAG))
     timer.start()
     begin = time.monotonic()
-    with (
-        pytest.raises(EngineError, match="the jobs were cancelled, by their tag or group"),
-        jobs.described(spark, "wait"),
-    ):
-        collect(jobs.in_tasks(spark.range(4), wait, "id long"))
-    assert time.monotonic() - begin < 25
+    try:
+        with pytest.raises(EngineError, match="the jobs were cancelled, by their tag or group"):
+            run()
+    finally:
+        pause.unlink()
+    assert time.monotonic() - begin < 25 and list(spark.sparkContext.getJobTags()) == []
+    want = df.auto_join(example_lake, on="Country")
+    assert run() == rows(want if where == "join" else pd.DataFrame(df.discover_joinable("Country", example_lake, k=2)))
+
+
+def wait_for(pause, batches):
+    """Hand batches on when a file is gone."""
+    while pause.exists():
+        time.sleep(0.1)
+    yield from batches
 
 
 def test_tasks_run_this_python_whatever_the_session_was_started_with(spark, query, example_lake, monkeypatch):
@@ -276,33 +283,99 @@ def test_tasks_run_this_python_whatever_the_session_was_started_with(spark, quer
     spark_ext.enable(spark)
     assert spark.sql("select dfjoin_normalize(' A') as a").collect()[0]["a"] == "a"
     assert query[1].discover_joinable("Country", example_lake, k=1, where="cluster").count() == 1
+    assert query[1].auto_join(example_lake, on="Country", where="cluster").count() == len(query[0])
+    (mine, own), (other, theirs) = pair(spark, d=["1 May 2024", "NA"]), pair(spark, d=["2024-05-01"], n=[1])
+    assert rows(own.auto_join(theirs, on="d")) == rows(mine.auto_join(other, on="d"))
     assert spark.sparkContext.pythonExec == "/no/such/python"
 
 
-def test_a_stream_is_joined_by_a_plan_and_refused_elsewhere(spark, query, example_lake, tmp_path):
-    df, sdf = query
-    plan = df.auto_join(example_lake, on="Country").attrs["dfjoin"]["plan"]
+def in_two_files(spark, sdf, place):
+    """Write a frame as two files, and read these as a stream of two micro-batches."""
     for part in range(2):
-        sdf.where(f"hash(Country) % 2 {'=' if part else '!='} 0").write.parquet(str(tmp_path / "in" / str(part)))
-    stream = spark.readStream.schema(sdf.schema).option("maxFilesPerTrigger", 1).parquet(str(tmp_path / "in" / "*"))
-    for refused in (lambda: stream.discover_joinable("Country", example_lake), lambda: stream.auto_join(example_lake)):
-        with pytest.raises(InvalidParameterError, match="`df` must not be a stream where something is decided"):
-            refused()
-    out, want = str(tmp_path / "out"), rows(df.auto_join(plan))
+        sdf.where(f"hash(Country) % 2 {'=' if part else '!='} 0").write.parquet(str(place / str(part)))
+    return spark.readStream.schema(sdf.schema).option("maxFilesPerTrigger", 1).parquet(str(place / "*"))
+
+
+@pytest.mark.parametrize("by", ["plan", "hits"])
+def test_a_stream_is_joined_by_a_plan_and_by_picked_hits(spark, query, example_lake, tmp_path, by):
+    df, sdf = query
+    if by == "plan":
+        other = df.auto_join(example_lake, on="Country").attrs["dfjoin"]["plan"]
+        want = df.auto_join(other)
+    else:
+        hits = sdf.limit(9).discover_joinable("Country", example_lake, k=3)
+        first = df.discover_joinable("Country", example_lake, k=3).iloc[[0]]
+        other, want = hits.where(hits["table"] == first["table"].iloc[0]), df.auto_join(first)
+    stream = in_two_files(spark, sdf, tmp_path / "in")
+    out = str(tmp_path / "out")
 
     def run():
-        writer = stream.auto_join(plan).writeStream.format("parquet").trigger(availableNow=True)
+        writer = stream.auto_join(other).writeStream.format("parquet").trigger(availableNow=True)
         run = writer.option("checkpointLocation", str(tmp_path / "checkpoint")).start(out)
         assert run.awaitTermination(120)
         return [progress["numInputRows"] for progress in run.recentProgress if progress["numInputRows"]]
 
     batches = run()
     assert len(batches) >= 2 and sum(batches) == len(df)
-    assert rows(spark.read.parquet(out)) == want
+    assert rows(spark.read.parquet(out)) == rows(want)
     assert run() == []  # the checkpoint tells that all was joined
     sdf.limit(1).write.parquet(str(tmp_path / "in" / "2"))
     assert run() == [1]
-    assert spark.read.parquet(out).count() == len(want[1]) + 1
+    assert spark.read.parquet(out).count() == len(want) + 1
+
+
+def test_the_state_of_an_enriched_stream_outlives_a_restart(spark, query, example_lake, tmp_path):
+    df, sdf = query
+    hits = sdf.discover_joinable("Country", example_lake, k=1)
+    stream, counts = in_two_files(spark, sdf, tmp_path / "in"), []
+
+    def run():
+        wide = stream.auto_join(hits, how="inner").groupBy("Country").count()
+        writer = wide.writeStream.outputMode("complete").trigger(availableNow=True)
+        writer = writer.foreachBatch(lambda batch, _: counts.append(dict(map(tuple, batch.collect()))))
+        assert writer.option("checkpointLocation", str(tmp_path / "checkpoint")).start().awaitTermination(120)
+        return counts[-1]
+
+    known = df.auto_join(df.discover_joinable("Country", example_lake, k=1), how="inner")["Country"].value_counts()
+    assert run() == known.to_dict()
+    country = known.index[0]
+    sdf.where(sdf["Country"] == country).write.parquet(str(tmp_path / "in" / "2"))
+    assert run() == {**known.to_dict(), country: 2 * known[country]}
+
+
+def test_what_a_stream_does_not_tell_is_refused(spark, query, example_lake, build, tmp_path):
+    df, sdf = query
+    sdf.write.parquet(str(tmp_path / "in"))
+    stream = spark.readStream.schema(sdf.schema).parquet(str(tmp_path / "in"))
+    plan = df.auto_join(example_lake, on="Country").attrs["dfjoin"]["plan"]
+    hits = sdf.discover_joinable("Country", example_lake, k=1)
+    lands = [*df["Country"].dropna().unique()]
+    many = pd.DataFrame({"Country": lands * 5, "n": range(5 * len(lands))})
+    near = pd.DataFrame({"land": [f"{name}x" for name in lands], "m": range(len(lands))})
+    lake = build(
+        {"many": many, "near": near, "days": pd.DataFrame({"day": ["2 January 2020", "3 May 2021"], "x": [1, 2]})}
+    )
+    dated = pd.DataFrame({"Country": ["2020-01-02", "2021-05-03"]})
+    days = dated.auto_join(dated.discover_joinable("Country", lake, tables="days", rank="matched"))
+    days = days.attrs["dfjoin"]["plan"]
+    likely = df.discover_joinable("Country", lake, mode="fuzzy", radius=0.3, tables="near", rank="matched")
+    likely = df.auto_join(likely).attrs["dfjoin"]["plan"]
+    many = df.auto_join(lake, on="Country", aggregate=None, max_expansion=9).attrs["dfjoin"]["plan"]
+    refused = {
+        "`df` must not be a stream for a search": lambda: stream.discover_joinable("Country", example_lake),
+        "`df` must not be a stream where something is decided": lambda: stream.auto_join(example_lake),
+        "`how` must be 'left', 'inner' or 'asof' for a stream": lambda: stream.auto_join({**plan, "how": "outer"}),
+        "`max_expansion` must be at least 5 for this stream": lambda: stream.auto_join({**many, "max_expansion": 2.0}),
+        "`df` must not be a stream where keys are dates": lambda: stream.auto_join(days),
+        "`df` must not be a stream where keys are related by distance": lambda: stream.auto_join(likely),
+        "`other` has hits that this process did not search for": lambda: (
+            spark_search.searched_frames.clear(),
+            stream.auto_join(hits),
+        ),
+    }
+    for text, run in refused.items():
+        with pytest.raises(InvalidParameterError, match=text):
+            run()
 
 
 def test_a_result_explains_itself_after_filters(query, example_lake):

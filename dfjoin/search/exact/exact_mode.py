@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pandas as pd
 
 from dfjoin.errors import IncompatibleSettingsError
+from dfjoin.kernels.lists.evidence import N_SUMS
 from dfjoin.search.exact.searcher import MatchedQuery, searcher_of
 from dfjoin.search.explanation import Explanation
 from dfjoin.search.found import Candidate, Found, Pool
+from dfjoin.search.group_hits import GroupHits, HeldCounts
 from dfjoin.search.hits import rank_hits
 from dfjoin.search.modes import Mode
-from dfjoin.search.params import SearchParams
+from dfjoin.search.params import SearchParams, SearchStats
 from dfjoin.search.query import QueryColumn
 from dfjoin.search.shared_values import explain_shared_values, list_shared_pairs
-from dfjoin.search.usefulness.shared_evidence import count_evidence
+from dfjoin.search.usefulness.ranking import MOST_RANKED
+from dfjoin.search.usefulness.shared_evidence import SharedEvidence, count_evidence
 from dfjoin.store.snapshot import Snapshot
 
 __all__ = ["ExactMode"]
@@ -26,6 +30,28 @@ class ExactMode(Mode):
 
     def is_by_segment(self, params: SearchParams) -> bool:
         return True
+
+    def search_group(self, group: Snapshot, query: QueryColumn, counts: HeldCounts, params: SearchParams) -> GroupHits:
+        if not params.is_by_usefulness:
+            return super().search_group(group, query, counts, params)
+        matched = MatchedQuery(group, query.values, counts.of_values(query))
+        evidence, _ = count_evidence(group, matched, params)
+        hits = evidence.hits
+        if len(hits) > MOST_RANKED + 1:
+            order = np.lexsort((hits.columns, hits.segments, hits.cardinality, -hits.matched_rows))
+            evidence = evidence.take(np.sort(order[: MOST_RANKED + 1]))
+        return GroupHits(evidence.hits, evidence.sums, evidence.total_weight)
+
+    def merge_groups(
+        self, snapshot: Snapshot, query: QueryColumn, parts: GroupHits, counts: HeldCounts, params: SearchParams
+    ) -> Found | Pool:
+        stats = SearchStats(plan="groups", n_values=len(query.values))
+        if not params.is_by_usefulness:
+            ranked = rank_hits(snapshot.segments, parts.hits, params.k, query.profile.has_range)
+            return Found(query, ranked, stats, MatchedQuery(snapshot, query.values))
+        matched = MatchedQuery(snapshot, query.values, counts.of_values(query))
+        evidence = SharedEvidence(parts.hits, parts.kept.reshape(-1, N_SUMS), parts.total_weight)
+        return Pool(parts.hits, matched, stats, evidence)
 
     def check(self, snapshot: Snapshot) -> None:
         if not snapshot.settings.keep_sets:
@@ -41,7 +67,7 @@ class ExactMode(Mode):
         return Found(query, ranked, stats, matched)
 
     def pool(self, snapshot: Snapshot, query: QueryColumn, params: SearchParams) -> Pool:
-        matched = MatchedQuery(snapshot, query.values, query.held)
+        matched = MatchedQuery(snapshot, query.values)
         evidence, stats = count_evidence(snapshot, matched, params)
         return Pool(evidence.hits, matched, stats, evidence)
 

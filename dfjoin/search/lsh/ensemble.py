@@ -29,7 +29,7 @@ from dfjoin.search.exact.posting_lists import (
     reading_postings,
 )
 from dfjoin.search.exact.searcher import MatchedQuery, searcher_of, smallest_count
-from dfjoin.search.hits import Hits, join_hits
+from dfjoin.search.hits import Hits, join_hits, rank_columns
 from dfjoin.search.lsh.bands import (
     Bands,
     BandsOfPartitions,
@@ -44,7 +44,7 @@ from dfjoin.search.params import SearchParams, SearchStats
 from dfjoin.store.snapshot import Snapshot
 from dfjoin.types import IndexSettings
 
-__all__ = ["SlotCandidates", "check_signatures", "find_candidates", "search_signatures"]
+__all__ = ["SlotCandidates", "SteppedHits", "check_signatures", "find_candidates", "search_signatures"]
 
 _THRESHOLD_STEP = 0.05
 _NO_WEIGHTS = np.empty(0, np.int32)
@@ -130,7 +130,48 @@ def find_candidates(
     return SlotCandidates(slots[:n_found], agreed, n - first_slot, n_agreeing)
 
 
-def search_signatures(snapshot: Snapshot, matched: MatchedQuery, params: SearchParams) -> tuple[Hits, SearchStats]:
+@dataclass(frozen=True)
+class SteppedHits:
+    """Columns that a search at falling thresholds found, and where: so that searches of parts of a lake can be merged.
+
+    Parameters
+    ----------
+    hits : Hits
+    steps : ndarray of int64, shape (n,)
+        Number of the threshold at which each was found first.
+    is_exact : ndarray of bool, shape (n,)
+        Found by posting lists, and not by a signature.
+    """
+
+    hits: Hits
+    steps: NDArray[np.int64]
+    is_exact: NDArray[np.bool_]
+
+    def answer(self, snapshot: Snapshot, k: int | None) -> Hits:
+        """Return the hits at the highest threshold at which there are `k`; all where none has so many.
+
+        Where all columns are in posting lists, these answer for all columns at the threshold at which they are asked.
+        Of what posting lists hold the best `k` are returned, whatever the segments.
+        """
+        n_each = np.bincount(self.steps) if self.steps.size else np.zeros(1, np.int64)
+        enough = np.flatnonzero(np.cumsum(n_each) >= (self.steps.size + 1 if k is None else k))
+        is_in = self.steps <= (enough[0] if enough.size else n_each.size)
+        listed = np.flatnonzero(self.is_exact & is_in)
+        if listed.size == 0:
+            return self.hits.take(np.flatnonzero(is_in))
+        exact = self.hits.take(listed)
+        order = rank_columns(
+            snapshot.segments, (exact.segments, exact.columns), (-exact.matched_rows, exact.cardinality), k
+        )
+        exact = exact.take(order)
+        if snapshot.settings.keep_sets:
+            return exact
+        return join_hits([self.hits.take(np.flatnonzero(is_in & ~self.is_exact)), exact])
+
+
+def search_signatures(
+    snapshot: Snapshot, matched: MatchedQuery, params: SearchParams
+) -> tuple[SteppedHits, SearchStats]:
     """Find the columns that contain at least a share of the query, by signatures where this saves reading.
 
     Parameters
@@ -143,9 +184,9 @@ def search_signatures(snapshot: Snapshot, matched: MatchedQuery, params: SearchP
 
     Returns
     -------
-    hits : Hits
-        Not ranked; with `params.verify` counted exactly wherever the index holds the sets, else estimated. No
-        count and no estimate is below the threshold.
+    found : SteppedHits
+        With `params.verify` counted exactly wherever the index holds the sets, else estimated. No count and no
+        estimate is below the threshold.
     stats : SearchStats
         `is_complete` tells whether a column may be missing, `expected_recall` what share of them is expected here.
 
@@ -167,17 +208,19 @@ def search_signatures(snapshot: Snapshot, matched: MatchedQuery, params: SearchP
     """
     stats = SearchStats(n_values=len(matched.values))
     if len(matched.values) == 0:
-        return join_hits([]), stats
+        return SteppedHits(join_hits([]), np.empty(0, np.int64), np.empty(0, bool)), stats
     search = _EnsembleSearch(snapshot, matched, params)
-    for threshold in _thresholds(params):
+    for step, threshold in enumerate(_thresholds(params)):
         n_needed = search.fewest_values(threshold)
         if n_needed < snapshot.settings.smallest_signed and snapshot.settings.keep_sets:
-            return searcher_of(snapshot).search(matched, params)
-        n_found = search.lower(threshold, n_needed)
+            listed, stats = searcher_of(snapshot).search(matched, params)
+            search.keep_small(step, listed)
+            return search.found(), stats
+        n_found = search.lower(step, threshold, n_needed)
         if params.k is not None and n_found >= params.k:
             break
     stats.add(search.stats)
-    return search.hits(), stats
+    return search.found(), stats
 
 
 def _thresholds(params: SearchParams) -> list[float]:
@@ -201,8 +244,9 @@ class _SegmentProbe:
     """One segment in a search: its signatures, and what is known of its slots so far.
 
     `totals` are the matched values (or rows) of the slots that were counted, -1 for the others; `found` the
-    candidates that reach the present threshold, and `agreed` the rows in which slots agree with the query;
-    `bands` are those of the present threshold, and `reading_ns` is what reading sets was expected to take.
+    candidates that reach the present threshold, `steps` the number of the threshold at which each slot did so first,
+    and `agreed` the rows in which slots agree with the query; `bands` are those of the present threshold, and
+    `reading_ns` is what reading sets was expected to take.
     """
 
     number: int
@@ -214,6 +258,7 @@ class _SegmentProbe:
     totals: NDArray[np.int32]
     found: NDArray[np.int64]
     agreed: NDArray[np.uint16]
+    steps: NDArray[np.int64]
     bands: BandsOfPartitions = _NO_BANDS
     is_matched: bool = False
     reading_ns: float = 0.0
@@ -236,6 +281,8 @@ class _EnsembleSearch:
         self.total = self.n_query if rows is None else int(rows.sum())
         self.heaviest = None if rows is None else np.cumsum(np.sort(rows)[::-1])
         self.small = join_hits([])
+        self.small_steps: dict[tuple[int, int], int] = {}
+        self.is_probed = False
 
     @cached_property
     def signature(self) -> NDArray[np.uint32]:
@@ -253,7 +300,7 @@ class _EnsembleSearch:
                 n = stored.sizes.size
                 known = np.zeros(n, bool), np.full(n, -1, np.int32), np.empty(0, np.int64), np.zeros(n, np.uint16)
                 allowed = allowed_columns(segment, self.params)
-                probes.append(_SegmentProbe(number, stored, indptr, ends, allowed, *known))
+                probes.append(_SegmentProbe(number, stored, indptr, ends, allowed, *known, np.full(n, -1)))
         return probes
 
     def fewest_values(self, threshold: float) -> int:
@@ -261,10 +308,11 @@ class _EnsembleSearch:
         minimum = smallest_count(threshold, self.total)
         return minimum if self.heaviest is None else int(np.searchsorted(self.heaviest, minimum)) + 1
 
-    def lower(self, threshold: float, n_needed: int) -> int:
+    def lower(self, step: int, threshold: float, n_needed: int) -> int:
         """Find the columns that reach a threshold, which is below those before; return how many there are."""
         minimum = smallest_count(threshold, self.total)
         recall, n_compared = 0.0, 0
+        self.is_probed = True
         for probe in self.probes:
             candidates, expected = self._probe(probe, threshold, n_needed)
             n_compared += candidates.n_compared
@@ -279,8 +327,10 @@ class _EnsembleSearch:
             else:
                 slots = np.flatnonzero(probe.is_candidate)
                 probe.found = slots[self._estimates(probe, slots).rows >= minimum]
+            probe.steps[probe.found[probe.steps[probe.found] < 0]] = step
         if n_needed < self.settings.smallest_signed:  # small columns, whose sets are always kept
-            self.small, stats = self.searcher.search(self.matched, replace(self.params, threshold=threshold))
+            listed, stats = self.searcher.search(self.matched, replace(self.params, threshold=threshold))
+            self.keep_small(step, listed)
             self.stats.add(stats)
         self.stats.signatures_compared = n_compared
         self.stats.candidates = sum(int(probe.is_candidate.sum()) for probe in self.probes)
@@ -289,10 +339,22 @@ class _EnsembleSearch:
         self.stats.is_complete = n_compared == 0
         return len(self.small) + sum(probe.found.size for probe in self.probes)
 
-    def hits(self) -> Hits:
-        """Return the columns that reach the last threshold."""
+    def keep_small(self, step: int, listed: Hits) -> None:
+        """Keep what posting lists hold at a threshold; what they held at those before is among it."""
+        self.small = listed
+        for column in zip(listed.segments.tolist(), listed.columns.tolist(), strict=True):
+            self.small_steps.setdefault(column, step)
+
+    def found(self) -> SteppedHits:
+        """Return the columns that reach the last threshold, and where each was found."""
         make = self._counted if self.is_counted else self._estimated
-        return join_hits([*(make(probe) for probe in self.probes if probe.found.size), self.small])
+        probes = [probe for probe in self.probes if probe.found.size] if self.is_probed else []
+        columns = zip(self.small.segments.tolist(), self.small.columns.tolist(), strict=True)
+        small_steps = np.array([self.small_steps[column] for column in columns], np.int64)
+        steps = [*(probe.steps[probe.found] for probe in probes), small_steps]
+        hits = join_hits([*(make(probe) for probe in probes), self.small])
+        is_exact = np.arange(len(hits)) >= len(hits) - len(self.small)
+        return SteppedHits(hits, np.concatenate(steps), is_exact)
 
     def _probe(self, probe: _SegmentProbe, threshold: float, n_needed: int) -> tuple[SlotCandidates, float]:
         """Find the candidates of a segment, and the recall to expect."""

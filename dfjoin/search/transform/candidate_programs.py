@@ -20,7 +20,14 @@ from dfjoin.search.hits import Hits, RankedHits, rank_hits
 from dfjoin.search.params import SearchParams, SearchStats
 from dfjoin.search.query import QueryColumn
 from dfjoin.search.shared_values import shared_mask
-from dfjoin.search.transform.piece_scores import QueryPieces, score_segments
+from dfjoin.search.transform.piece_scores import (
+    HeldPieces,
+    QueryPieces,
+    ScoredColumns,
+    order_columns,
+    piece_bits,
+    score_segments,
+)
 from dfjoin.search.usefulness.useful_hits import Usefulness
 from dfjoin.store.snapshot import Snapshot
 from dfjoin.transform.evidence.chance import MIN_BITS, MIN_PRECISION
@@ -32,7 +39,15 @@ from dfjoin.transform.pairs.accept import MIN_COVERAGE, MIN_SCORE
 from dfjoin.values.frames import column_to_arrow
 from dfjoin.values.value_set import ValueSet
 
-__all__ = ["ProgramsFound", "candidate_texts", "query_texts", "search_programs", "spell_values"]
+__all__ = [
+    "ProgramsFound",
+    "candidate_texts",
+    "learn_programs",
+    "query_pieces",
+    "query_texts",
+    "search_programs",
+    "spell_values",
+]
 
 _MAX_SCORED = 20_000
 """Query values whose pieces are looked up."""
@@ -138,15 +153,53 @@ def search_programs(snapshot: Snapshot, query: QueryColumn, params: SearchParams
     precision, coverage).
     Source: Zhu, thesis, section 5.3.1, with chapter 4 for the verification.
     """
-    stats = SearchStats(plan="transform", n_values=len(query.values), is_complete=False)
+    _, pieces = query_pieces(query, snapshot.settings.hash_seed)
+    held = HeldPieces(snapshot.segments if any(segment.n_columns for segment in snapshot.segments) else (), pieces)
+    bits = piece_bits(held.counts, held.total)
+    stats = SearchStats(plan="transform")
+    scored = score_segments(held, pieces, bits, len(query.values), params, stats)
+    return learn_programs(snapshot, query, scored, bits, params, stats)
+
+
+def query_pieces(query: QueryColumn, seed: int) -> tuple[NDArray[np.int64], QueryPieces]:
+    """Return the values of a query whose pieces are looked up, and these; `seed` is the hash seed of the index."""
+    values = query.values
+    # The smallest hashes are a random sample that depends on nothing but the values.
+    chosen = np.sort(np.argsort(values.hashes, kind="stable")[:_MAX_SCORED])
+    return chosen, QueryPieces(pack_values(values.data, values.offsets, chosen), seed)
+
+
+def learn_programs(
+    snapshot: Snapshot,
+    query: QueryColumn,
+    scored: ScoredColumns,
+    bits: NDArray[np.float64],
+    params: SearchParams,
+    stats: SearchStats,
+) -> ProgramsFound:
+    """Learn programs for the best candidates of a search, see `search_programs`.
+
+    Parameters
+    ----------
+    snapshot : Snapshot
+    query : QueryColumn
+    scored : ScoredColumns
+        The candidates of all segments.
+    bits : ndarray of float64
+        Evidence of each piece of the query, in all segments.
+    params : SearchParams
+    stats : SearchStats
+        What was read to score them; what is learned is added.
+    """
+    stats.n_values, stats.is_complete = len(query.values), False
     matched = MatchedQuery(snapshot, query.values)
     joined: list[_JoinedColumn] = []
-    if len(query.values) and any(segment.n_columns for segment in snapshot.segments):
+    if scored.columns.size:
         search = _ProgramSearch(snapshot, query, matched, params)
         limit = max(_MAX_LEARNED, 2 * (params.k or 0))
-        columns, bits = score_segments(snapshot.segments, search.pieces, len(query.values), params, stats)
+        order = order_columns(snapshot.segments, scored)
         n_last = 0
-        for number, column in zip(columns.segments.tolist(), columns.columns.tolist(), strict=True):
+        for number, column in zip(scored.segments[order].tolist(), scored.columns[order].tolist(), strict=True):
             is_enough = params.k is not None and len(joined) >= max(_MIN_HITS, params.k)
             if is_enough or stats.candidates == limit or stats.candidates - n_last == _GIVE_UP_AFTER:
                 break
@@ -194,11 +247,8 @@ class _ProgramSearch:
         self.query = query
         self.matched = matched
         self.texts = query_texts(query)
-        values = query.values
-        # The smallest hashes are a random sample that depends on nothing but the values.
-        self.scored = np.sort(np.argsort(values.hashes, kind="stable")[:_MAX_SCORED])
-        self.pieces = QueryPieces(pack_values(values.data, values.offsets, self.scored), self.seed)
-        rows = values.row_counts()
+        self.scored, self.pieces = query_pieces(query, self.seed)
+        rows = query.values.row_counts()
         self.weights = rows if params.is_weighted else np.ones_like(rows)
         self.minimum = smallest_count(params.threshold, int(self.weights.sum()))
         self.learned: dict[bytes, tuple[str, TransformJoin]] = {}

@@ -17,13 +17,12 @@ from dfjoin.search.exact.allowed import allowed_columns
 from dfjoin.search.hits import rank_columns
 from dfjoin.search.params import SearchParams, SearchStats
 
-__all__ = ["QueryPieces", "ScoredColumns", "score_segments"]
+__all__ = ["HeldPieces", "QueryPieces", "ScoredColumns", "order_columns", "piece_bits", "score_segments"]
 
 _BOUND = 10.0
 """Bits that one piece, and so one value of the query, adds to a column's score at most: no single value decides."""
 _MIN_SCORE = 10.0
-_SCORE_DIGITS = 6
-"""Digits after the point by which scores are compared: sums of floats differ beyond, by the order of segments."""
+_SCORE_UNITS = 1e6
 _LEAST_POSTINGS = 1 << 20
 """A smaller lake is taken to be a part of one with so many postings: too few do not show what is rare."""
 _MIN_SHARE = 0.2
@@ -31,10 +30,58 @@ _MIN_SHARE = 0.2
 
 
 class ScoredColumns(NamedTuple):
-    """Columns that share pieces with a query, best first: numbers of their segments, and their ids there."""
+    """Columns that share pieces with a query.
+
+    Parameters
+    ----------
+    segments, columns, cardinality : ndarray of int64, shape (n,)
+        Number of the segment, id of the column there, its distinct values.
+    scores : ndarray of int64, shape (n,)
+        In millionths: sums of floats differ beyond, by the order of segments.
+    """
 
     segments: NDArray[np.int64]
     columns: NDArray[np.int64]
+    cardinality: NDArray[np.int64]
+    scores: NDArray[np.int64]
+
+
+class HeldPieces:
+    """The columns of some segments that hold the pieces of a query.
+
+    Parameters
+    ----------
+    segments : sequence of Segment
+    pieces : QueryPieces
+
+    Attributes
+    ----------
+    lists : list of (ndarray of int64, ndarray of int32)
+        For each segment the columns of each piece: where they begin, and their ids.
+    counts : ndarray of int64, shape (n_pieces,)
+        Columns that hold each piece.
+
+    Notes
+    -----
+    Deleted columns count nowhere, so neither scores nor order depend on segments and tombstones.
+    """
+
+    def __init__(self, segments: Sequence[Segment], pieces: QueryPieces) -> None:
+        self.segments = segments
+        self.lists = [_postings(segment, pieces.hashes) for segment in segments]
+        self.counts = np.zeros(pieces.hashes.size, np.int64)
+        for indptr, _ in self.lists:
+            self.counts += np.diff(indptr)
+
+    @property
+    def total(self) -> int:
+        """The pieces of all columns."""
+        return sum(int(s.patterns.sizes[_alive(s)].sum(dtype=np.int64)) for s in self.segments)
+
+
+def piece_bits(counts: NDArray[np.int64], total: int) -> NDArray[np.float64]:
+    """Return the evidence of pieces, of which so many columns of a lake of so many postings hold each."""
+    return np.log2(max(_LEAST_POSTINGS, total) / np.maximum(1, counts))
 
 
 class QueryPieces:
@@ -65,14 +112,22 @@ class QueryPieces:
 
 
 def score_segments(
-    segments: Sequence[Segment], pieces: QueryPieces, n_query: int, params: SearchParams, stats: SearchStats
-) -> tuple[ScoredColumns, NDArray[np.float64]]:
-    """Score the columns of an index by the pieces that they share with a query.
+    held: HeldPieces,
+    pieces: QueryPieces,
+    bits: NDArray[np.float64],
+    n_query: int,
+    params: SearchParams,
+    stats: SearchStats,
+) -> ScoredColumns:
+    """Score the columns of some segments by the pieces that they share with a query.
 
     Parameters
     ----------
-    segments : sequence of Segment
+    held : HeldPieces
+        Of the segments.
     pieces : QueryPieces
+    bits : ndarray of float64, shape (n_pieces,)
+        Evidence of each piece, see `piece_bits`.
     n_query : int
         Distinct values of the query, of which `pieces` may be a sample.
     params : SearchParams
@@ -82,10 +137,8 @@ def score_segments(
 
     Returns
     -------
-    columns : ScoredColumns
-        By score descending, cardinality, table, column by code point; those with too little in common are left out.
-    bits : ndarray of float64, shape (n_pieces,)
-        Evidence of each piece.
+    ScoredColumns
+        In no order; those with too little in common are left out.
 
     Notes
     -----
@@ -93,19 +146,14 @@ def score_segments(
     (columns that hold the piece) × (pieces of the column) ÷ (postings of the lake); minus the binary logarithm of
     that is the evidence, in bits, of finding it there: rare pieces weigh more, and pieces in large columns less. The
     evidence of a piece is divided among the query's values that have it, as in section 4.4.1 (score 1/nm).
-    Deleted columns count nowhere, so neither scores nor order depend on segments and tombstones.
     O(postings of the pieces, as often as a value has them).
     Source: Zhu, thesis, section 5.3.1 (higher weights for infrequent tokens).
     """
-    lists = [_postings(segment, pieces.hashes) for segment in segments]
-    frequency = np.sum([np.diff(indptr) for indptr, _ in lists], axis=0, dtype=np.int64)
-    total = sum(int(s.patterns.sizes[_alive(s)].sum(dtype=np.int64)) for s in segments)
-    bits = np.log2(max(_LEAST_POSTINGS, total) / np.maximum(1, frequency))
-    stats.lists_read += int(np.count_nonzero(frequency))
-    stats.postings_read += int(frequency.sum())
-    stats.bytes_read += 4 * int(frequency.sum())
-    found: list[tuple[NDArray[Any], ...]] = []
-    for number, (segment, (indptr, columns)) in enumerate(zip(segments, lists, strict=True)):
+    stats.lists_read += int(np.count_nonzero(held.counts))
+    stats.postings_read += int(held.counts.sum())
+    stats.bytes_read += 4 * int(held.counts.sum())
+    found: list[tuple[NDArray[Any], ...]] = [(np.empty(0, np.int64),) * 4]
+    for number, (segment, (indptr, columns)) in enumerate(zip(held.segments, held.lists, strict=True)):
         scores, touched = np.zeros(segment.n_columns), np.zeros(segment.n_columns, np.int32)
         size_bits = np.log2(np.maximum(1, segment.patterns.sizes))
         query = QueryValues(pieces.indptr, pieces.numbers, pieces.n_holders, bits)
@@ -115,10 +163,14 @@ def score_segments(
         is_good = (scores >= _MIN_SCORE) & (touched >= np.maximum(2, least))
         allowed = allowed_columns(segment, params)
         good = np.flatnonzero(is_good & (allowed > 0) if allowed.size else is_good)
-        found.append((np.full(good.size, number), good, scores[good], cardinality[good]))
-    numbers, good, scores, cardinality = (np.concatenate(parts) for parts in zip(*found, strict=True))
-    order = rank_columns(segments, (numbers, good), (-np.round(scores, _SCORE_DIGITS), cardinality))
-    return ScoredColumns(numbers[order], good[order]), bits
+        rounded = np.rint(scores[good] * _SCORE_UNITS).astype(np.int64)
+        found.append((np.full(good.size, number), good, cardinality[good].astype(np.int64), rounded))
+    return ScoredColumns(*(np.concatenate(parts) for parts in zip(*found, strict=True)))
+
+
+def order_columns(segments: Sequence[Segment], found: ScoredColumns) -> NDArray[np.int64]:
+    """Return the positions of scored columns, best first: by score descending, cardinality, table, column."""
+    return rank_columns(segments, (found.segments, found.columns), (-found.scores, found.cardinality))
 
 
 def _alive(segment: Segment) -> slice | NDArray[np.bool_]:

@@ -11,12 +11,21 @@ import pyarrow as pa
 
 from dfjoin.errors import IncompatibleSettingsError
 from dfjoin.search.explanation import N_EXAMPLES, Explanation, explain_hit
-from dfjoin.search.found import Candidate, Found
+from dfjoin.search.found import Candidate, Found, Pool
+from dfjoin.search.group_hits import GroupHits, HeldCounts
+from dfjoin.search.hits import Hits
 from dfjoin.search.modes import Mode
-from dfjoin.search.params import SearchParams
+from dfjoin.search.params import SearchParams, SearchStats
 from dfjoin.search.query import QueryColumn
 from dfjoin.search.shared_values import list_pairs
-from dfjoin.search.transform.candidate_programs import ProgramsFound, candidate_texts, search_programs
+from dfjoin.search.transform.candidate_programs import (
+    ProgramsFound,
+    candidate_texts,
+    learn_programs,
+    query_pieces,
+    search_programs,
+)
+from dfjoin.search.transform.piece_scores import HeldPieces, ScoredColumns, piece_bits, score_segments
 from dfjoin.store.snapshot import Snapshot
 from dfjoin.transform.evidence.transform_join import RowJoin, TransformJoin
 
@@ -35,6 +44,37 @@ class TransformMode(Mode):
                 'the index has no pattern tokens, which mode="transform" needs; add them with `lake.add_patterns()`, '
                 'or use mode="exact"'
             )
+
+    def is_by_segment(self, params: SearchParams) -> bool:
+        return True
+
+    def needs_counts(self, params: SearchParams) -> bool:
+        return True  # how rare a piece is, in the order by usefulness or not
+
+    def count_group(self, group: Snapshot, query: QueryColumn) -> HeldCounts:
+        _, pieces = query_pieces(query, group.settings.hash_seed)
+        held = HeldPieces(group.segments, pieces)
+        is_held = held.counts > 0
+        return HeldCounts(pieces.hashes[is_held], held.counts[is_held], held.total)
+
+    def search_group(self, group: Snapshot, query: QueryColumn, counts: HeldCounts, params: SearchParams) -> GroupHits:
+        _, pieces = query_pieces(query, group.settings.hash_seed)
+        bits = piece_bits(counts.of(pieces.hashes), counts.total)
+        held = HeldPieces(group.segments, pieces)
+        scored = score_segments(held, pieces, bits, len(query.values), params, SearchStats())
+        none = np.zeros(scored.columns.size, np.int64)
+        hits = Hits(scored.segments, scored.columns, none, none, scored.cardinality, np.full(none.size, np.nan))
+        return GroupHits(hits, scored.scores[:, None])
+
+    def merge_groups(
+        self, snapshot: Snapshot, query: QueryColumn, parts: GroupHits, counts: HeldCounts, params: SearchParams
+    ) -> Found | Pool:
+        _, pieces = query_pieces(query, snapshot.settings.hash_seed)
+        bits = piece_bits(counts.of(pieces.hashes), counts.total)
+        hits = parts.hits
+        scored = ScoredColumns(hits.segments, hits.columns, hits.cardinality, parts.kept.ravel())
+        found = learn_programs(snapshot, query, scored, bits, params, SearchStats(plan="groups"))
+        return self.pool_of(found) if params.is_by_usefulness else found
 
     def search(self, snapshot: Snapshot, query: QueryColumn, params: SearchParams) -> ProgramsFound:
         return search_programs(snapshot, query, params)

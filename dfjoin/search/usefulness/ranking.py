@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dfjoin.search.exact.searcher import MatchedQuery
-from dfjoin.search.found import Pool
+from dfjoin.search.found import Found, Pool
 from dfjoin.search.hits import Hits, RankedHits, rank_hits
 from dfjoin.search.params import SearchParams
 from dfjoin.search.query import QueryColumn
@@ -17,7 +17,7 @@ from dfjoin.search.usefulness.shared_evidence import evidence_of
 from dfjoin.search.usefulness.useful_hits import Usefulness
 from dfjoin.store.snapshot import Snapshot
 
-__all__ = ["MOST_RANKED", "VERDICTS", "rank_useful", "score_hits", "verdict_of"]
+__all__ = ["MOST_RANKED", "VERDICTS", "rank_pool", "rank_useful", "score_hits", "verdict_of"]
 
 MOST_RANKED = 50_000
 """Columns that are ranked by usefulness, at most; of more only the best `_RANKED_OF_MORE` by shared values are."""
@@ -115,6 +115,14 @@ def rank_useful(
         facts,
         notes,
     )
+
+
+def rank_pool(snapshot: Snapshot, query: QueryColumn, pool: Pool, params: SearchParams) -> Found:
+    """Return what was found for a query column, its candidates ranked by usefulness."""
+    ranked, useful = rank_useful(snapshot, query, pool, params)
+    if pool.found is not None:
+        return pool.found.ranked(ranked, useful)
+    return Found(query, ranked, pool.stats, pool.matched, useful=useful)
 
 
 def score_hits(query: QueryColumn, matched: MatchedQuery, hits: Hits) -> NDArray[np.float64]:

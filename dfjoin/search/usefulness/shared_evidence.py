@@ -84,15 +84,14 @@ class ValueWeights:
         self.searcher = searcher_of(snapshot)
         self.matched = matched
         values = matched.values
-        held = matched.held
-        if held is None:
-            none = HeldValues(np.zeros(len(values), np.int64), 0)
-            held = _count_holding(self.searcher, matched) if looks_up else none
-        n_holding = held.n_holding
+        held = HeldValues(np.zeros(len(values), np.int64), 0)
+        if looks_up:
+            held = matched.held if matched.held is not None else _count_holding(self.searcher, matched)
+        n_holding, self.n_columns = held
         self.weights = np.empty((len(values), N_SUMS), np.int64)
         rows = values.row_counts() if is_weighted else np.ones(len(values), np.int64)
         packed = as_read_only(values.data), as_read_only(values.offsets)
-        weigh_values(*packed, n_holding, held.n_columns, rows, self.weights)
+        weigh_values(*packed, n_holding, self.n_columns, rows, self.weights)
         self.n_holding = n_holding
 
     @property

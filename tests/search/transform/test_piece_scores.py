@@ -8,7 +8,13 @@ from dfjoin.index.column_values import pack_values
 from dfjoin.search.params import SearchParams, SearchStats
 from dfjoin.search.query import make_query
 from dfjoin.search.transform import piece_scores
-from dfjoin.search.transform.piece_scores import QueryPieces, score_segments
+from dfjoin.search.transform.piece_scores import (
+    HeldPieces,
+    QueryPieces,
+    order_columns,
+    piece_bits,
+    score_segments,
+)
 
 OPTIONS = {"patterns": True}
 
@@ -24,10 +30,13 @@ def scores(lake, query, **filters):
     values = make_query(pd.Series(query), lake.settings, name="q").values
     pieces = QueryPieces(pack_values(values.data, values.offsets, np.arange(len(values))), lake.settings.hash_seed)
     stats = SearchStats()
-    found, bits = score_segments(lake.segments, pieces, len(values), SearchParams(**filters), stats)
+    held = HeldPieces(lake.segments, pieces)
+    bits = piece_bits(held.counts, held.total)
+    found = score_segments(held, pieces, bits, len(values), SearchParams(**filters), stats)
+    order = order_columns(lake.segments, found)
     names = [
         lake.segments[number].catalog.table_name(column)
-        for number, column in zip(found.segments.tolist(), found.columns.tolist(), strict=True)
+        for number, column in zip(found.segments[order].tolist(), found.columns[order].tolist(), strict=True)
     ]
     return names, bits, stats
 
