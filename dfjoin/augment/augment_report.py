@@ -5,6 +5,9 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+import pandas as pd
+
+from dfjoin import _html
 from dfjoin._visible import visible_lines
 
 __all__ = ["AugmentReport", "JoinedTable"]
@@ -78,15 +81,64 @@ class AugmentReport:
         """Return the report as plain JSON values."""
         return asdict(self)
 
-    def __str__(self) -> str:
-        """Write the report in a few lines."""
+    def to_frame(self) -> pd.DataFrame:
+        """Return a row for each table that was joined.
+
+        Returns
+        -------
+        DataFrame
+            `table`, `path`, `gain` and `error` (shares of the loss without the lake, NaN where not measured), `score`,
+            `containment`, `relationship`, and `columns`, the names of its features.
+        """
+        rows = [
+            (
+                one.table,
+                one.path,
+                one.gain,
+                one.error,
+                one.score,
+                one.containment,
+                one.relationship,
+                [*one.columns.values()],
+            )
+            for one in self.joined
+        ]
+        names = ["table", "path", "gain", "error", "score", "containment", "relationship", "columns"]
+        return pd.DataFrame(rows, columns=names).astype({"gain": "float64", "error": "float64"})
+
+    @property
+    def _summary(self) -> str:
         n_columns = sum(len(one.columns) for one in self.joined)
-        lines = [
+        text = (
             f"{len(self.joined)} tables with {n_columns} columns taken, of {self.n_read} that were read "
             f"in {self.seconds:.1f} s"
-        ]
+        )
         if self.gain is not None:
-            lines[0] += f"; the loss on held-out rows falls by {self.gain:.1%} (± {self.error:.1%})"
+            text += f"; the loss on held-out rows falls by {self.gain:.1%} (± {self.error:.1%})"
+        return text
+
+    def _repr_html_(self) -> str:
+        """Write the report as a card, for notebooks: gain by table, what was refused, what was passed over."""
+        largest = max((one.gain or 0.0 for one in self.joined), default=0.0) or 1.0
+        joined = [
+            (
+                one.path,
+                ("" if one.gain is None else _html.bar(one.gain / largest, f"{one.gain:.1%} ± {one.error:.1%}"))
+                + f'<div class="soft">{_html.escape(", ".join(one.columns.values()))}</div>',
+            )
+            for one in self.joined
+        ]
+        parts = [_html.pairs([("stopped", _html.escape(self.stopped)), *joined])]
+        for verb, reasons in (("refused", _by_table(self.refused)), ("passed over", self.passed_over)):
+            if reasons:
+                parts.append(_html.table([verb, "why"], list(reasons.items())[:_SHOWN]))
+            if len(reasons) > _SHOWN:
+                parts.append(f'<div class="line soft">and {len(reasons) - _SHOWN:,} more</div>')
+        return _html.page([_html.card(_html.escape(self._summary), parts)])
+
+    def __str__(self) -> str:
+        """Write the report in a few lines."""
+        lines = [self._summary]
         if self.stopped:
             lines.append(f"stopped: {self.stopped}")
         for one in self.joined:

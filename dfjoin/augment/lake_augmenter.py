@@ -112,7 +112,7 @@ class LakeAugmenter(_base.TransformerMixin, _base.BaseEstimator):
     plan_ : JoinPlan
         The joins, for ``df.auto_join(plan_)``.
     report_ : AugmentReport
-        What was joined, refused and passed over, and why; prints as text, and `plot_gains` draws it.
+        What was joined, refused and passed over, and why; prints as text, `to_frame` and `plot_gains` show the gains.
     tables_ : list of str
         Tables that bring columns; with ``select="auto"`` the one that adds most to the others first.
     features_ : list of str

@@ -3,6 +3,7 @@
 import pickle
 import subprocess
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -68,6 +69,22 @@ def test_it_takes_what_helps_and_leaves_the_noise(world, fitted):
     assert paths == ["land → climate", "land → codes.code → wealth"]
     assert set(fitted.report_.passed_over) >= {"noise0", "noise2", "visits"}
     assert "joined land → codes.code → wealth (1:1, 1:1), score" in str(fitted.report_)
+
+
+def test_the_report_is_a_frame_and_a_card(fitted):
+    report = fitted.report_
+    frame = report.to_frame()
+    assert list(frame["table"]) == fitted.tables_ and list(frame["gain"]) == [one.gain for one in report.joined]
+    assert [name for names in frame["columns"] for name in names] == fitted.features_
+    page = report._repr_html_()
+    for one in report.joined:
+        assert one.path.replace(">", "&gt;") in page and f"{one.gain:.1%} ± {one.error:.1%}" in page
+    assert f"falls by {report.gain:.1%}" in page and "passed over" in page
+    evil = replace(report.joined[0], path="<script>", columns={"a": "<b>"}, gain=None, error=None)
+    other = replace(report, joined=(evil,), refused={f"<t>/{i}": f"<why {i}>" for i in range(12)}, stopped="<x>")
+    page = other._repr_html_()
+    assert "<script>" not in page and "<why" not in page and "&lt;x&gt;" in page and "and 2 more" in page
+    assert np.isnan(other.to_frame()["gain"][0]) and len(replace(report, joined=()).to_frame()) == 0
 
 
 def test_transform_brings_the_values_of_the_tables(world, fitted):
