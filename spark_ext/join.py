@@ -18,6 +18,7 @@ from pyspark.sql.types import NumericType
 from dfjoin._validation import check_choice
 from dfjoin.errors import InvalidParameterError, InvalidTypeError
 from dfjoin.join.auto import join
+from dfjoin.join.near_frames import NEAR_MODES
 from dfjoin.join.options import JoinOptions, join_options
 from dfjoin.join.plan import JoinPlan
 from dfjoin.join.relation_kinds import distance_relation
@@ -291,7 +292,7 @@ def _of_frames(frame: Any, other: Any, options: JoinOptions) -> Decision:
         )
     few = draw_rows(other.limit(_SAMPLE_ROWS), keys, _SAMPLE_ROWS)
     plain = replace(options, on_no_match="ignore")
-    if options.how != "asof":
+    if options.how != "asof" and options.mode not in NEAR_MODES:
         plain = replace(plain, transform=False, fuzzy=False)
     decided = _on_sample(frame, few.frame, plain, replace(right, rows=few))
     (step,) = decided.plan.steps  # its first rows do not tell whether keys are repeated

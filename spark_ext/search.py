@@ -1,7 +1,7 @@
 """Search from Spark: the distinct values of the query columns come to the index, or the index is searched in tasks.
 
-In tasks every query column is normalised and searched as in pandas. Where a lake has several segments, and what is
-found in one does not depend on the others, groups of segments are searched in tasks of their own and merged in a task.
+In tasks every query column is normalised and searched as in pandas. Where a lake has several segments, groups
+of them are searched in tasks of their own, after tasks have counted what depends on all, and merged in a task.
 """
 
 from __future__ import annotations

@@ -201,7 +201,7 @@ class CountHolding(_QueryTask):
         super().__init__(task, HELD_SCHEMA)
 
     def carry_out(self, rows: pa.Table) -> Iterator[pa.Table]:
-        """Count the columns of the group that hold each value, and those that hold any."""
+        """Count the columns of the group that hold each value, or piece of one, and those that hold any."""
         group, mode = self._task.group(_numbers(rows)), mode_of(self._task.params.mode)
         for query in self._task.queries(rows):
             held = mode.count_group(group, query)

@@ -217,8 +217,11 @@ def register_embedder(embedder: Any, *, identity: str | None = None) -> str:
     from dfjoin._validation import show
     from dfjoin.errors import InvalidParameterError
     from dfjoin.vectors.embedders import BUILT_IN, choose_embedder, remember_embedder
+    from dfjoin.vectors.ngrams import NGRAMS_IDENTITY
 
-    if identity is not None and (not isinstance(identity, str) or not identity.strip() or identity in BUILT_IN):
+    if identity is not None and (
+        not isinstance(identity, str) or not identity.strip() or identity in (*BUILT_IN, NGRAMS_IDENTITY)
+    ):
         raise InvalidParameterError(
             f"`identity` must be a name that no built-in embedder has ({', '.join(BUILT_IN)}), got {show(identity)}"
         )

@@ -101,7 +101,7 @@ def choose_by_elimination(task: SelectionTask, k: int | None, candidates: Sequen
     chosen = [_chosen_table(candidates, elimination, own, one) for own, one in zip(tables, gains, strict=True)]
     if gain is not None and gain.share <= 0:
         rejected |= {one.candidate.reached.table: f"all that was chosen does not help: {gain}" for one in chosen}
-        chosen = []
+        chosen, gain = [], None
     chosen.sort(key=lambda one: 0.0 if one.gain is None else -one.gain.share)
     return TableChoice(tuple(chosen), rejected, gain, stopped)
 
@@ -184,8 +184,11 @@ class _Elimination:
         """Eliminate the columns once for each fold."""
         target = task.target.take(self.rows)
         for fold, folds in self._folds(task, task.seed):
-            held, ranked = np.flatnonzero(folds == fold), np.flatnonzero(folds == (fold + 1) % FOLDS)
-            trained = np.flatnonzero((folds != fold) & (folds != (fold + 1) % FOLDS))
+            next_fold = (fold + 1) % (int(folds.max()) + 1)
+            held, ranked = np.flatnonzero(folds == fold), np.flatnonzero(folds == next_fold)
+            trained = np.flatnonzero((folds != fold) & (folds != next_fold))
+            if not trained.size:  # of two folds, the rows that are trained on rank the columns as well
+                trained = ranked
             losses, votes = np.zeros_like(self.losses), np.zeros_like(self.votes)
             kept = np.arange(self.matrix.shape[1])
             for step in range(len(self.sizes)):

@@ -342,9 +342,10 @@ def _check_records(tables: pa.StructArray, columns: pa.StructArray, skipped: pa.
         if values.min(initial=0) < least or values.max(initial=least) > most:
             raise ValueError(f"its field `{name}` goes from {values.min()} to {values.max()}")
     n_parts = pc.list_value_length(tables.field("parts")).to_numpy()
+    known = pc.list_value_length(tables.field(_OF_PARTS[0])).to_numpy()
     for name in _OF_PARTS:
         lengths = pc.list_value_length(tables.field(name)).to_numpy()
-        if np.any((lengths > 0) & (lengths != n_parts)):
+        if np.any(lengths != known) or np.any((lengths > 0) & (lengths != n_parts)):
             raise ValueError(f"its field `{name}` does not say the same for all files of a table")
     rows, nulls, sizes = (columns.field(name).to_numpy() for name in ("n_rows", "n_null", "cardinality"))
     if not is_of_run and (np.any(nulls > rows) or np.any(sizes > rows)):

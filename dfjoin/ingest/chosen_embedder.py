@@ -133,7 +133,7 @@ def with_default_radius(chosen: IndexEmbedder, segments: Sequence[SegmentMeta], 
 
 
 def _sampled_columns(segments: Sequence[Segment]) -> Iterator[list[str]]:
-    """Draw some values of some columns of text; which ones depends on the values alone."""
+    """Draw some values of some columns of text; which ones depends on the names and the values."""
     found = []
     for segment in segments:
         sizes = segment.catalog.numbers["cardinality"]

@@ -238,8 +238,8 @@ class ColumnReader:
         if not self._is_searchable:
             return
         if values is None:
-            if not pa.types.is_floating(self.type):
-                raise NotContinued  # which texts are nulls, and what kind the column is, is told by all values
+            if record["is_indexed"] or not pa.types.is_floating(self.type):
+                raise NotContinued  # its set, which texts are nulls, and its kind are told by all values
             same = {name: record[name] for name in ("cardinality", "min_integer", "max_integer", "min", "max")}
             self._spilled.append(Profile(kind=KINDS[record["kind"]], has_range=bool(record["has_range"]), **same))
             return

@@ -86,7 +86,7 @@ class Input:
     skipped : list of SkippedFile
         Files that the listing passed over with a reason.
     extra : list of TableJob
-        Tables that an engine reads by itself (Spark tables).
+        Tables that an engine reads by itself (Spark tables), and those of which only the new files are read.
     """
 
     roots: list[Root]

@@ -191,7 +191,8 @@ def _finish(df: pd.DataFrame, account: JoinAccount, plan: JoinPlan, options: Joi
         if options.on_no_match == "raise":
             raise NoMatchError(text + '; pass on_no_match="ignore" to get the columns without values')
         if options.on_no_match == "warn":
-            warn(text + "; name other keys, or leave `on` out")
+            remedy = "pass a larger `radius`" if options.mode in NEAR_MODES else "leave `on` out"
+            warn(f"{text}; name other keys, or {remedy}")
     return result
 
 

@@ -115,7 +115,14 @@ def _points(left: KeyColumns, right: KeyColumns, keys: KeyLabels, options: JoinO
     order = check_points(keys[0], options.radius_unit)
     labels, right_labels = ([own[i] for i in order] for own in keys)
     radius = point_radius(options.radius, options.radius_unit)
+    lengths = []
     for side, own in ((left, labels), (right, right_labels)):
-        read_points(side.frame, own, side.settings, radius.unit)  # raises for a column without numbers, and warns
+        points, *_ = read_points(side.frame, own, side.settings, radius.unit)  # raises without numbers, and warns
+        lengths.append(points.shape[1])
+    if len(left.frame) and len(right.frame) and lengths[0] != lengths[1]:
+        raise InvalidParameterError(
+            f"`on` must name points of one length in both frames, got {lengths[0]} numbers in {show(labels)} and "
+            f"{lengths[1]} in {show(right_labels)}; name the columns of the same axes"
+        )
     scales = [1.0] * len(labels)
     return labels, right_labels, AxesRelation(radius.radius, radius.unit, scales, partners=_partners(options))

@@ -24,6 +24,8 @@ MAX_ALTERNATIVES = 12
 """Most alternatives of a program."""
 MAX_FORMS = 12
 """Most forms of rows that a program knows."""
+_MADE = "dfjoin_made_"
+"""Variable of the SQL for the result: it would hide a column of its name."""
 _MOST = 100.0
 """Largest weight, either sign."""
 
@@ -77,12 +79,19 @@ class Confidence:
 
     def keeps(self, made: str, row: Sequence[str | None]) -> bool:
         """Tell whether the result of one row reaches the level."""
+        return self._log_odds(made, row) >= self._least
+
+    def probability(self, made: str, row: Sequence[str | None]) -> float:
+        """Return the probability that the result of one row is right."""
+        return 1 / (1 + math.exp(-self._log_odds(made, row)))
+
+    def _log_odds(self, made: str, row: Sequence[str | None]) -> float:
         total = self.base
         if any(all(one(row[one.column]) for one in form) for form in self.forms):
             total += self.form_weight
         for other in self.alternatives:
             total += other.weight if make_text(other.pieces, row) == made else 0.0
-        return total >= self._least
+        return total
 
     def of_column(
         self, made: pa.Array, arrays: Sequence[pa.Array], inputs: InputColumns
@@ -119,9 +128,9 @@ class Confidence:
             sums.append(f"CASE WHEN ({') OR ('.join(forms)}) THEN {_double(self.form_weight)} ELSE 0.0D END")
         for other in self.alternatives:
             result = pieces_sql(other.pieces, operands)
-            sums.append(f"CASE WHEN {result} = made THEN {_double(other.weight)} ELSE 0.0D END")
-        kept = f"CASE WHEN {' + '.join(sums)} >= {_double(self._least)} THEN made END"
-        return f"transform(array({made}), made -> {kept})[0]"
+            sums.append(f"CASE WHEN {result} = {_MADE} THEN {_double(other.weight)} ELSE 0.0D END")
+        kept = f"CASE WHEN {' + '.join(sums)} >= {_double(self._least)} THEN {_MADE} END"
+        return f"transform(array({made}), {_MADE} -> {kept})[0]"
 
     def to_dict(self) -> dict[str, Any]:
         """Return the confidence as plain JSON values."""

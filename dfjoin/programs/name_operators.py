@@ -13,15 +13,15 @@ __all__ = ["NAME_FORMS", "NormalName"]
 NAME_FORMS = ("whole name", "first and last name", "initial and last name", "organisation")
 
 _TITLES = (
-    "dr mr mrs ms miss mx prof professor sir dame rev reverend fr hon sen senator rep gov governor gen col maj capt lt "
+    "dr mr mrs ms miss mx prof professor sir dame rev reverend fr senator gov governor maj capt lt "
     "sgt cmdr adm herr frau mme mlle sr sra dott ing dipl"
 )
-"""Forms of address in common use, without those that are also names (Judge, Dean)."""
+"""Forms of address in common use, without those that are also names (Judge, Dean, Sen, Hon, Gen, Col, Rep)."""
 _SUFFIXES = "jr junior ii iii iv esq phd ph dphil md mba msc bsc llm llb dds dvm cpa obe cbe kbe frs"
 """Generations, degrees and honours after a name: no single letter, and nothing that is a surname, such as Ma or Do."""
 _LEGAL_FORMS = (
     "inc incorporated corp corporation co company ltd limited llc llp lp plc pllc gmbh mbh ag kg kgaa ug ohg gbr se sa "
-    "sas sarl sl slu srl spa nv bv ab as asa aps oy oyj kk pty pte pvt sro zoo sp kft zrt ev"
+    "sas sarl sl slu srl spa nv bv ab as asa aps oy oyj kk pty pte pvt sro kft zrt ev"
 )
 """Endings of names of companies: the common abbreviations among the legal forms that ISO 20275 lists."""
 _SHORT_WORDS = (
@@ -69,6 +69,7 @@ _ORGANISATION: Rules = (
     *_CLEAN,
     *_TRIM,
     ("^the ", ""),
+    (" (?:sp )?z ?o ?o$", ""),
     (f"( and)?( {_any_of(_LEGAL_FORMS)}( and)?)+$", ""),
     *((_AROUND.format(short), long) for short, long in _SHORT_WORDS),
     ("^university (?:of|at) (?:the )?(.+)$", r"\1 university"),

@@ -297,6 +297,11 @@ class Program:
                         f"{shortlist(texts.columns)}"
                     )
             columns = [texts[name] for name in self.columns]
+            twice = [name for name, column in zip(self.columns, columns, strict=True) if column.ndim > 1]
+            if twice:
+                raise InvalidParameterError(
+                    f"`texts` must have each column of the program once, got {shortlist(twice)} twice; rename them"
+                )
         elif len(self.columns) == 1:
             columns = [texts]
         else:

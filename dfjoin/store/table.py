@@ -6,7 +6,6 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from textwrap import shorten
 from typing import Any
 
 import numpy as np
@@ -124,7 +123,6 @@ class LakeTable:
         record = segment.catalog.table_record(number)
         first = record["first_column"]
         columns = segment.catalog.column_records(range(first, first + record["n_columns"]))
-        self._numbers = {c["name"]: number for number, c in enumerate(columns, first)}
         columns.sort(key=lambda c: c["position"])
         self._records = {c["name"]: c for c in columns}
         self.name = name
@@ -178,10 +176,6 @@ class LakeTable:
     def record(self, column: str) -> dict[str, Any]:
         """Return what the catalogue says of a column: kind, rows, nulls, distinct values, range."""
         return self._records[column]
-
-    def column_number(self, column: str) -> int:
-        """Return the number of a column in its segment."""
-        return self._numbers[column]
 
     def _check_unchanged(self, record: dict[str, Any], on_stale: str) -> bool:
         """Compare the file with the catalogue; return whether it has changed, where that is no error."""
@@ -323,7 +317,11 @@ def void_reason(name: str, numbers: Mapping[str, Any]) -> str:
         return "no value"
     if numbers["n_rows"] < 2 or numbers["cardinality"] != 1 or numbers["n_null"]:
         return ""
-    return ", ".join(["one value", *(repr(shorten(text, _SHOWN_LETTERS)) for text in numbers["samples"][:1])])
+    return ", ".join(["one value", *(repr(_shortened(text)) for text in numbers["samples"][:1])])
+
+
+def _shortened(text: str) -> str:
+    return text if len(text) <= _SHOWN_LETTERS else f"{text[: _SHOWN_LETTERS - 1]}…"
 
 
 def _convert(values: ValueSet, kind: str) -> pd.Series | None:

@@ -205,7 +205,8 @@ def _best_outcomes(
         for is_exact in (True, False):
             learned = _learn(source, target, columns, is_exact=is_exact)
             programs = tuple(program.certain for program in learned)
-            known.update((program.certain, program.confidence) for program in learned)
+            for program in learned:  # the first way to learn it compared fewer columns
+                known.setdefault(program.certain, program.confidence)
             if programs:
                 found.append([_best_style(program, source, wanted) for program in programs])
             if len(programs) == 1 and found[-1][0].n_joined and _is_general(programs[0]):

@@ -15,7 +15,9 @@ _LETTERS_A_TYPO = 8
 
 
 def change_text(text: str, kind: int, rng: random.Random) -> str:
-    """Change a text in one of the kinds of `CHANGES`, by its number; it may stay as it is."""
+    """Change a text in one of the kinds of `CHANGES`, by its number; it may stay as it is, and does if empty."""
+    if not text.strip():
+        return text
     return CHANGES[kind % len(CHANGES)](text, rng)
 
 

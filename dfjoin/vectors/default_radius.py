@@ -92,10 +92,11 @@ def _trials(
     rng = random.Random(0)
     sources: list[tuple[int, int, int]] = []
     texts: list[str] = []
-    first = 0
+    first = n_tried = 0
     for values in columns:
         for i in range(0, len(values), 2):
-            changed = change_text(values[i], len(texts), rng)
+            changed = change_text(values[i], n_tried, rng)
+            n_tried += 1
             if changed != values[i]:
                 sources.append((first, first + len(values), first + i))
                 texts.append(changed)

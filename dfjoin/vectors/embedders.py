@@ -323,9 +323,10 @@ _KNOWN: dict[str, list[Embedder]] = {}
 
 
 def remember_embedder(embedder: Embedder) -> None:
-    """Keep an embedder for the indexes of this process that name it."""
+    """Keep an embedder for the indexes of this process that name it; one of a file or of a model replaces another."""
     known = _KNOWN.setdefault(embedder.identity, [])
-    known[:] = [one for one in known if one is not embedder] + [embedder]
+    is_named = not embedder.identity.startswith("function:")
+    known[:] = [one for one in known if one is not embedder and not is_named] + [embedder]
 
 
 def known_embedder(identity: str, place: str, dimension: int, probe: list[list[float]]) -> Embedder:

@@ -76,7 +76,9 @@ def _read(stream: BinaryIO, path: Path) -> FastTextModel:
         raise ValueError("its matrix does not fit its dictionary")
     start = stream.tell() + position + 17
     matrix = np.memmap(path, "<f4", "r", offset=start, shape=(n_rows, width))
-    return _model(words, n_labels, np.asarray(matrix), shortest, longest, word_ngrams if kind == _SUPERVISED else 0)
+    return _model(
+        words, n_labels, np.asarray(matrix), shortest, longest, max(1, word_ngrams) if kind == _SUPERVISED else 0
+    )
 
 
 def _model(
@@ -186,15 +188,20 @@ def write_fasttext(model: FastTextModel, path: Path) -> None:
     words, usual = words or [b"</s>"], TrainingOptions()
     n, longest = len(words), model.longest
     args = (d, 5, usual.epochs, 1, 5, 1, _SOFTMAX, _SKIPGRAM, n_buckets, model.shortest, longest, 100, 1e-4)
-    with path.open("wb") as stream:
-        stream.write(struct.pack("<ii", _MAGIC, _VERSION) + struct.pack("<12id", *args))
-        stream.write(struct.pack("<iiiqq", n, n, 0, n, -1))
-        for word in words:
-            stream.write(word + b"\0" + struct.pack("<qb", 1, 0))
-        stream.write(struct.pack("<?qq", False, n + n_buckets, d))
-        for part in (extra, model.matrix):
-            for start in range(0, part.shape[0], _ROWS):
-                stream.write(np.ascontiguousarray(part[start : start + _ROWS], "<f4").data)
-        stream.write(struct.pack("<?qq", False, n, d))
-        for _ in range(n):
-            stream.write(bytes(4 * d))
+    part = path.with_name(f"{path.name}.part")  # a file that is there may be mapped by this process
+    try:
+        with part.open("wb") as stream:
+            stream.write(struct.pack("<ii", _MAGIC, _VERSION) + struct.pack("<12id", *args))
+            stream.write(struct.pack("<iiiqq", n, n, 0, n, -1))
+            for word in words:
+                stream.write(word + b"\0" + struct.pack("<qb", 1, 0))
+            stream.write(struct.pack("<?qq", False, n + n_buckets, d))
+            for rows in (extra, model.matrix):
+                for start in range(0, rows.shape[0], _ROWS):
+                    stream.write(np.ascontiguousarray(rows[start : start + _ROWS], "<f4").data)
+            stream.write(struct.pack("<?qq", False, n, d))
+            for _ in range(n):
+                stream.write(bytes(4 * d))
+        part.replace(path)
+    finally:
+        part.unlink(missing_ok=True)

@@ -141,3 +141,10 @@ def test_nothing_is_taken_that_does_not_help_on_other_folds(rng, monkeypatch):
 
 def test_without_columns_nothing_is_chosen(rng):
     assert choose(rng.normal(size=N), [])[0] == {}
+
+
+@pytest.mark.parametrize("n_groups", [2, 3, 4])
+def test_few_groups_are_few_folds(rng, n_groups):
+    groups = np.arange(N) % n_groups
+    a = rng.normal(size=N)
+    assert choose(a + 0.1 * rng.normal(size=N), [table("a", a)], groups=lambda one: groups)[0] in ({"a": ["a0"]}, {})

@@ -84,10 +84,11 @@ def test_fields_that_hold_nothing_are_left_out(tmp_path, held):
     assert fields & {*values} == {*held}
 
 
-def test_parts_of_which_one_is_not_described(tmp_path):
-    table = {**table_record("t", 0, 0), "parts": ["t/a", "t/b"], "part_sizes": [1]}
+@pytest.mark.parametrize(("sizes", "name"), [([1], "part_sizes"), ([1, 2], "part_times")])
+def test_parts_of_which_one_is_not_described(tmp_path, sizes, name):
+    table = {**table_record("t", 0, 0), "parts": ["t/a", "t/b"], "part_sizes": sizes}
     (tmp_path / "catalog.arrow").write_bytes(write_catalog([table], [], []))
-    with pytest.raises(IndexCorruptedError, match="`part_sizes` does not say the same for all files of a table"):
+    with pytest.raises(IndexCorruptedError, match=f"`{name}` does not say the same for all files of a table"):
         Catalog(tmp_path / "catalog.arrow")
 
 

@@ -202,3 +202,16 @@ def test_an_index_that_does_not_know_its_parts_reads_them_once(sales, tmp_path, 
         opened.clear()
         lake.add(place, **OPTIONS)
         assert {path.partition("/")[0] for path in opened} == expected
+
+
+def test_an_index_without_sets_reads_all_files(tmp_path):
+    place = tmp_path / "lake"
+    for month in (1, 2):
+        put(place, month, pd.DataFrame({"id": np.arange(120.0) + 120 * month}))
+    options = OPTIONS | {"settings": {"keep_sets": False}}
+    lake = dfjoin.build_lake(place, tmp_path / "index", **options)
+    put(place, 3, pd.DataFrame({"id": np.arange(120.0) + 360}))
+    lake.add(place, **OPTIONS)
+    new = dfjoin.build_lake(place, tmp_path / "new", **options)
+    sizes = [one.columns[["column", "cardinality"]].sort_values("column").values.tolist() for one in (lake, new)]
+    assert sizes[0] == sizes[1] and ["id", 360] in sizes[0]

@@ -142,3 +142,19 @@ def test_a_plan_with_other_vectors_is_refused():
     plan["steps"][0]["relation"]["near"]["embedder"] = "ngrams:0"
     with pytest.raises(IncompatibleSettingsError, match="by distances of the embedder 'ngrams:0', and two frames have"):
         NAMES.auto_join(COUNTRIES, plan=plan)
+
+
+@pytest.mark.parametrize("is_turned", [False, True])
+def test_numbers_and_lists_are_no_points_of_one_length(is_turned):
+    frames = [pd.DataFrame({"v": [1.0, 5.0]}), pd.DataFrame({"v": [[1.0, 100.0, 3.0], [5.0, 1.0, 2.0]]})]
+    left, right = frames[::-1] if is_turned else frames
+    with pytest.raises(
+        InvalidParameterError, match=r"`on` must name points of one length in both frames, got [13] numbers"
+    ):
+        left.auto_join(right, on="v", mode="embedding", radius=0.5, radius_unit="absolute")
+
+
+def test_a_larger_radius_is_the_remedy_where_nothing_is_near():
+    with pytest.warns(DfjoinWarning, match="name other keys, or pass a larger `radius`"):
+        pd.DataFrame({"v": [1.0]}).auto_join(pd.DataFrame({"v": [9.0]}), on="v", mode="embedding", radius=0.5,
+                                             radius_unit="absolute")  # fmt: skip

@@ -89,3 +89,16 @@ def test_hostile_confidences_are_refused(changes, error, text):
     stored["confidence"] |= changes
     with pytest.raises(error, match=text):
         Program.from_dict(stored)
+
+
+def test_the_sql_does_not_hide_a_column_of_any_name():
+    sql = Program(("made",), (Extract(0, (Split(" ", 1),)),), confidence=LAST).to_spark_sql()
+    assert " made " not in sql.replace("`made`", "").replace(" AS made", "") and "dfjoin_made_ ->" in sql
+
+
+def test_two_columns_of_one_name_are_refused():
+    frame = pd.DataFrame([["Ann Lee", "x"]], columns=["name", "name"])
+    with pytest.raises(
+        InvalidParameterError, match="`texts` must have each column of the program once, got 'name' twice"
+    ):
+        SECOND.predict(frame)

@@ -442,8 +442,9 @@ def test_no_task_takes_all_rows_without_a_key(spark, in_spark, day):
     assert sum(counts) == 1000 and max(counts) < 500 and sum(row["count(m)"] for row in sizes) == 100
 
 
-@pytest.mark.parametrize("indicator", [False, True])
-def test_places_are_joined_by_distance_as_in_pandas(spark, indicator):
+@pytest.mark.parametrize(("indicator", "most"), [(False, 1_000_000), (True, 1_000_000), (False, 1)])
+def test_places_are_joined_by_distance_as_in_pandas(spark, monkeypatch, indicator, most):
+    monkeypatch.setattr(spark_join, "_SMALL_ROWS", most)
     shops = pair(spark, shop=["a", "b", "c", "d"], lat=[47.0, 48.0, None, 10.0], lon=[8.0, 9.0, 1.0, 10.0])
     stations = pair(spark, lat=[47.001, 47.003, 48.0], lon=[8.0, 8.0, 9.001], station=["x", "y", "z"])
     options = {"on": ["lat", "lon"], "mode": "embedding", "radius": 1, "radius_unit": "km", "indicator": indicator}

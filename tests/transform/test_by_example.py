@@ -153,3 +153,19 @@ def test_a_split_by_conditions_is_less_sure_than_one_program():
 def test_a_list_of_the_examples_is_sure():
     (program,) = learn_from_examples(["x"], [("M",), ("F",)], ["0", "1"], inputs=[("F",), ("M",)])
     assert program.confidence is None and program("F") == "1"
+
+
+@pytest.mark.parametrize(
+    ("names", "rows", "targets"),
+    [
+        (["x"], [("5 min",), ("3 h",), ("2 days",), ("9 min",), ("4 h",), ("7 days",)],
+         ["PT5M", "PT3H", "P2D", "PT9M", "PT4H", "P7D"]),
+        (["name", "sex"], [("Anna", "F"), ("Bob", "M"), ("Eve", "F")], ["Ms Anna", "Mr Bob", "Ms Eve"]),
+        (["x"], [("Ann Lee",), ("BOB RAY",), ("Cy Poe",), ("DEE FOX",)], ["Ann Lee!", "BOB RAY", "Cy Poe!", "DEE FOX"]),
+    ],
+)  # fmt: skip
+def test_the_examples_themselves_are_never_left_out(names, rows, targets):
+    programs = learn_from_examples(names, rows, targets)
+    by_name = [{name: row[names.index(name)] for name in names} for row in rows]
+    made = [next((text for p in programs if (text := p(*(row[c] for c in p.columns)))), None) for row in by_name]
+    assert made == targets

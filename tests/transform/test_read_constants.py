@@ -46,3 +46,12 @@ def test_what_the_source_does_not_hold_stays_a_constant():
         assert read(pieces, left, ["05/2023", "07/2023"]).program.pieces == pieces
     short = (Constant("5/"), DAY)
     assert read(short, ["5-1-2", "5-1-3"], ["5/2", "5/3"]).program.pieces == short
+
+
+def test_programs_of_two_years_become_one():
+    left = ["2023-01-05", "2023-02-07", "2024-03-09", "2024-01-01"]
+    right = ["05/2023", "07/2023", "09/2024", "01/2024"]
+    ranked = [RankedProgram(Program(("a",), (DAY, Constant(f"/{year}"))), 2, 0.5, 1.0, 50.0) for year in (2023, 2024)]
+    found = TransformJoin("left_to_right", ("a",), ("b",), Program.identity("b"), tuple(ranked), 1.0, 1.0)
+    (one,) = read_constants(found, {"a": pa.array(left)}, {"b": pa.array(right)}).programs
+    assert one.support == 4 and one.program("2025-01-02") == "02/2025"

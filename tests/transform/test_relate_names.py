@@ -88,3 +88,24 @@ def test_organisations_are_related_without_their_legal_forms():
 def test_what_is_equal_already_gains_nothing():
     assert related(PEOPLE, PEOPLE)[0] is None
     assert related(PEOPLE[:3], OTHERS[:3])[0] is None
+
+
+def test_numbers_and_codes_are_no_names():
+    assert related(["1.5", "2.7", "3.1", "4.4", "10.2"], ["15", "27", "31", "44", "102"]) is None
+
+
+@pytest.mark.parametrize(
+    ("kind", "one", "other"),
+    [
+        ("organisation", "San Diego Zoo", "San Diego Ltd"),
+        ("whole name", "Amit Kumar Sen", "Amit Kumar"),
+        ("whole name", "Hon Sui Sen", "Sui"),
+    ],
+)
+def test_words_that_are_names_too_stay(kind, one, other):
+    assert NormalName(kind)(one) != NormalName(kind)(other)
+
+
+@pytest.mark.parametrize("text", ["ACME Sp. z o.o.", "Acme sp. z.o.o.", "ACME"])
+def test_a_polish_company_is_known_by_its_name(text):
+    assert NormalName("organisation")(text) == "acme"

@@ -21,11 +21,12 @@ def columns_of(n_columns, n_values):
 
 def naive(embedder, columns, radius):
     """Shares of changed values with their own nearest, with another one nearest, and with another one in its place."""
-    rng, n, counts = random.Random(0), 0, np.zeros(3)
+    rng, n, n_tried, counts = random.Random(0), 0, 0, np.zeros(3)
     for values in columns:
         rows = unit_rows(embedder.embed(to_texts(values))).astype(float)
         for i in range(0, len(values), 2):
-            text = change_text(values[i], n, rng)
+            text = change_text(values[i], n_tried, rng)
+            n_tried += 1
             if text == values[i]:
                 continue
             n += 1
@@ -67,3 +68,13 @@ def test_texts_are_changed_in_each_kind():
         assert len(changed) > 2 and max(map(len, changed)) <= 29
     assert sorted(change_text("b a", 3, random.Random(3)).replace(",", "").split()) == ["a", "b"]
     assert all(change_text(text, kind, rng) for text in ("a", "é") for kind in range(4))
+
+
+def test_values_of_one_word_are_changed_in_every_other_kind():
+    columns = [[f"{chr(97 + i % 26)}alue{i}{chr(97 + i % 7)}" for i in range(256)] for _ in range(4)]
+    _, told = choose_radius(NAMES, columns, to_texts([value for values in columns for value in values]), 1024)
+    assert told["changed"] > 0.6 * 512, "words in another order are the same there, and count as tried"
+
+
+def test_an_empty_text_stays_as_it_is():
+    assert [change_text("", kind, random.Random(0)) for kind in range(4)] == [""] * 4

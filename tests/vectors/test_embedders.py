@@ -174,7 +174,7 @@ def test_a_person_names_an_embedder():
     named = Encoder()
     named.identity = "mine"
     assert choose_embedder(named).identity == "mine"
-    for wrong in ("", " ", "fasttext", 3):
+    for wrong in ("", " ", "fasttext", "ngrams:1", 3):
         with pytest.raises(InvalidParameterError, match="`identity` must be a name that no built-in embedder has"):
             dfjoin.register_embedder(lengths, identity=wrong)
     with pytest.raises(InvalidParameterError, match="`identity` belongs to functions and objects, and 'lengths-2' is"):

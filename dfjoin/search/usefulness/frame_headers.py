@@ -64,7 +64,7 @@ def frame_headers(snapshot: Snapshot, own: NDArray[np.uint64], companions: NDArr
             np.where(alive_tables(segment, known) > 0, _jaccard(known, a + b, own.size + companions.size), 0.0)
             for segment, known, a, b in zip(snapshot.segments, every, held, named, strict=True)
         ]
-        near = _near_tables(every, likeness)
+        near = _near_tables(snapshot, every, likeness)
     return [
         FrameHeaders(a, b, known.n_named - a - b, is_near)
         for known, a, b, is_near in zip(every, held, named, near, strict=True)
@@ -76,12 +76,15 @@ def _jaccard(known: LakeFacts, n_shared: NDArray[np.int64], n_own: int) -> NDArr
     return n_shared / np.maximum(1, known.n_named + n_own - n_shared)
 
 
-def _near_tables(every: list[LakeFacts], likeness: list[NDArray[np.float64]]) -> list[NDArray[np.uint8]]:
+def _near_tables(
+    snapshot: Snapshot, every: list[LakeFacts], likeness: list[NDArray[np.float64]]
+) -> list[NDArray[np.uint8]]:
     """Mark the tables that lie in the folders of the tables that are most alike."""
     best = max((one.max(initial=0.0) for one in likeness), default=0.0)
     if best < _HALF:
         return [np.zeros(known.n_tables, np.uint8) for known in every]
     folders = np.unique(np.concatenate([known.folder[one >= best] for known, one in zip(every, likeness, strict=True)]))
     near = [np.isin(known.folder, folders) for known in every]
-    has_others = any(not one.all() for one in near)
+    alive = [alive_tables(segment, known) > 0 for segment, known in zip(snapshot.segments, every, strict=True)]
+    has_others = any(bool((own & ~one).any()) for own, one in zip(alive, near, strict=True))
     return [(one & has_others).astype(np.uint8) for one in near]

@@ -112,11 +112,6 @@ class LakeFacts:
         """Count the columns of each table that have one of some headers, given as distinct hashes."""
         return np.bincount(self.table_of[self._columns_named(headers)], minlength=self.n_tables)
 
-    def columns_beside(self, column: int) -> range:
-        """Return the columns of the table of a column, itself among them."""
-        table = self.table_of[column]
-        return range(self.first[table], self.first[table] + self.width[table])
-
     @cached_property
     def folder(self) -> NDArray[np.uint64]:
         """A number for each table that tables of one folder share."""

@@ -101,7 +101,8 @@ class UsefulnessModel:
     floor, repeated, many_to_many : float
         Usefulness is ``score × (floor + (1 − floor) × brings)``, times `repeated` where the candidate repeats its
         values, or `many_to_many` where the query does so too. Where the frame has all headers of the candidate's table,
-        it is ``score × floor × many_to_many / 2``, less than that of any other candidate of a score of 0.5 or more.
+        it is ``score × floor × many_to_many / 2`` times the same factor, less than that of any other candidate of a
+        score of 0.5 or more.
     """
 
     score: LinearModel

@@ -154,13 +154,11 @@ def _score(
     useful = weights.usefulness(features, score)
     is_equal = (hits.matched == facts.n_values) & (hits.cardinality == facts.n_values)
     is_equal &= (features.column("nothing_new") > 0) & (facts.companions.size > 0)
-    is_copy = is_equal.copy()
-    for place in np.flatnonzero(
-        is_equal
-    ).tolist():  # every column of a copy, also one that another column is shared with
-        segment, column = int(hits.segments[place]), int(hits.columns[place])
-        columns = facts_of(snapshot.segments[segment]).columns_beside(column)
-        is_copy |= (hits.segments == segment) & (hits.columns >= columns.start) & (hits.columns < columns.stop)
+    is_copy = is_equal.copy()  # and every column beside it, also one that another column is shared with
+    for segment in np.unique(hits.segments[is_equal]).tolist():
+        is_here = hits.segments == segment
+        tables = facts_of(snapshot.segments[segment]).table_of[hits.columns[is_here]]
+        is_copy[is_here] = np.isin(tables, tables[is_equal[is_here]])
     return score, np.where(is_copy, 0.0, useful), is_copy
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from dfjoin.programs.conditions import Condition, is_shape, shape_of
 from dfjoin.programs.confidence import MAX_ALTERNATIVES, MAX_FORMS, Alternative, Confidence
@@ -53,7 +53,12 @@ class Way:
 
 
 def confidence_of(
-    program: Program, ways: Sequence[Way], n_branches: int, examples: Sequence[Row], inputs: Sequence[Row]
+    program: Program,
+    ways: Sequence[Way],
+    n_branches: int,
+    examples: Sequence[Row],
+    inputs: Sequence[Row],
+    explained: Sequence[Row],
 ) -> Confidence:
     """Return how sure a program is of its results.
 
@@ -61,14 +66,17 @@ def confidence_of(
     ----------
     program : Program
     ways : sequence of Way
-        Ways to make the results of the examples that the program explains, the program's own among them; those over
-        further columns than the program's only lower the share of the others.
+        Ways to make the results of the examples that the program explains; the program itself is one, as likely as the
+        likeliest of them if it is not among them. Those over further columns than the program's only lower the share
+        of the others.
     n_branches : int
         Programs beside this one that were needed to explain all examples.
     examples : sequence of tuple of str
         Inputs of the examples, a text for each column of the program.
     inputs : sequence of tuple of str
         Other rows; ways that make the same of all of them are one.
+    explained : sequence of tuple of str
+        The examples that the program explains: no result of theirs is below the level.
 
     Returns
     -------
@@ -83,12 +91,14 @@ def confidence_of(
     rounded (tests/benchmarks/README.md, "Teaching by examples").
     """
     ways = sorted(ways, key=lambda way: way.weight)[:_MAX_WAYS]
+    if not any(way.program.pieces == program.pieces and way.program.columns == program.columns for way in ways):
+        ways.insert(0, Way(ways[0].weight if ways else 0.0, program))
     least = ways[0].weight if ways else 0.0
     masses = [math.exp(-_SHARPNESS * (way.weight - least)) for way in ways]
     total = sum(masses)
-    rows = inputs[:: max(1, len(inputs) // _MAX_ROWS)][:_MAX_ROWS]
+    rows = inputs[:: max(1, -(-len(inputs) // _MAX_ROWS))]
     own = _results(program, rows)
-    agreed = 0.0 if ways else 1.0
+    agreed = 0.0
     others: dict[tuple[str | None, ...] | int, tuple[float, Program]] = {}
     for number, (way, mass) in enumerate(zip(ways, masses, strict=True)):
         if way.program.pieces == program.pieces and way.program.columns == program.columns:
@@ -104,13 +114,16 @@ def confidence_of(
     likeliest = sorted(others.values(), key=lambda one: -one[0])[:MAX_ALTERNATIVES]
     kept = [(share, one) for share, one in likeliest if share >= _MIN_SHARE]
     base = _AGREED * agreed + _WEIGHT * least + _BRANCH * n_branches
-    return Confidence(
+    confidence = Confidence(
         round(max(base, -_MAX_LOG_ODDS), _DIGITS),
         tuple(Alternative(one.pieces, round(_AGREED * share, _DIGITS)) for share, one in kept),
         _forms_of(examples),
         _KNOWN_FORM,
         _LEVEL,
     )
+    own_results = zip(_results(program, explained), explained, strict=True)
+    least_sure = min((confidence.probability(text, row) for text, row in own_results if text is not None), default=1.0)
+    return replace(confidence, level=min(_LEVEL, math.floor(least_sure * 10**_DIGITS) / 10**_DIGITS))
 
 
 def _results(program: Program, rows: Sequence[Row]) -> tuple[str | None, ...]:

@@ -96,7 +96,7 @@ class _Teacher:
         self.inputs = [row for row in dict.fromkeys(inputs) if any(row)]
         self.is_exact = is_exact
         self.learned: dict[frozenset[int], list[Way]] = {}
-        self.exchanged: dict[Program, list[Way]] = {}
+        self.exchanged: dict[tuple[frozenset[int], Program], list[Way]] = {}
 
     def programs(self) -> tuple[Program, ...]:
         """Return the programs to be tried in turn."""
@@ -123,9 +123,10 @@ class _Teacher:
         for way in self.learn(group) if group else []:
             penalty = self.penalty(way.program, group, mine)
             ways.append(Way(way.weight + penalty, way.program))
-            ways += [Way(one.weight + penalty, one.program) for one in self.exchanged.get(way.program, [])]
+            ways += [Way(one.weight + penalty, one.program) for one in self.exchanged.get((group, way.program), [])]
         known, rows = ([tuple(row[place] for place in places) for row in rows] for rows in (self.rows, mine))
-        return replace(program, confidence=confidence_of(bare, ways, n_branches, known, rows))
+        explained = [examples[i] for i in sorted(group)]
+        return replace(program, confidence=confidence_of(bare, ways, n_branches, known, rows, explained))
 
     def listed(self, group: frozenset[int]) -> tuple[float, list[Program]] | None:
         """Return the program that looks the examples up, where one column tells them apart."""
@@ -219,14 +220,14 @@ class _Teacher:
             rows = [self.rows[i] for i in sorted(group)]
             targets = [self.targets[i] for i in sorted(group)]
             best = learn_programs(rows, targets, is_exact=self.is_exact, inputs=self.inputs, n_best=_N_BEST)
-            found = [self.of_strings(learned) for learned in best]
+            found = [self.of_strings(learned, group) for learned in best]
             self.learned[group] = [*self.of_times(rows, targets), *self.of_two_columns(rows, targets), *found]
         return self.learned[group]
 
-    def of_strings(self, learned: Learned) -> Way:
+    def of_strings(self, learned: Learned, group: frozenset[int]) -> Way:
         """Weigh a program of strings by its steps and constants, and by the number of its pieces."""
         program, weight = learned.program(self.names), learned.weight + PIECE_WEIGHT * (len(learned.pieces) - 1)
-        self.exchanged[program] = [
+        self.exchanged[group, program] = [
             Way(weight + more, learned.program(self.names, (*learned.pieces[:at], other, *learned.pieces[at + 1 :])))
             for at, others in enumerate(learned.alternatives)
             for more, other in others[:_MAX_EXCHANGED]

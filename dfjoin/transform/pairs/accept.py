@@ -164,7 +164,7 @@ def _reason_against(columns: FullColumns, outcome: Outcome, learned: Outcome, wh
     is_strict &= not outcome.program.is_identity
     if not columns.is_named and not is_strict and (covered < MIN_COVERAGE or outcome.score < least):
         reason = f"joins {outcome.source_coverage:.0%} and {outcome.target_coverage:.0%} of the values"
-    elif _looks_up(outcome.program) and outcome.share_read < _MIN_READ:
+    elif not columns.is_named and _looks_up(outcome.program) and outcome.share_read < _MIN_READ:
         reason = f"the table has {outcome.share_read:.0%} of the values"
     elif outcome.bits < columns.needs.bits + columns.bits_of_choice and not _is_rewritten(
         columns, learned, outcome.score

@@ -56,13 +56,16 @@ def read_constants(found: TransformJoin, left: Table, right: Table) -> Transform
     programs = []
     for number, ranked in enumerate(found.programs):
         joined = np.unique(source_rows[rows.programs == number])
-        taken = pa.array(joined[:: max(1, joined.size // _MAX_ROWS)][:_MAX_ROWS])
+        taken = pa.array(joined[:: max(1, -(-joined.size // _MAX_ROWS))])
         texts = [sources[name].take(taken).to_pylist() for name in ranked.program.columns]
         programs.append(replace(ranked, program=_with_readings(ranked.program, texts)))
     if all(new.program == old.program for new, old in zip(programs, found.programs, strict=True)):
         return found
     changed = replace(found, programs=tuple(programs))
-    return replace(changed, programs=tuple(_counted(changed, left, right)))
+    counted = list(_counted(changed, left, right))
+    kept = [new if new.support >= old.support else old for new, old in zip(counted, found.programs, strict=True)]
+    different = {ranked.program: ranked for ranked in reversed(kept)}  # two that wrote different years may read one
+    return replace(changed, programs=tuple(ranked for ranked in kept if different[ranked.program] is ranked))
 
 
 def _tokens(program: Program) -> list[str]:

@@ -99,7 +99,7 @@ def _form(kind: str, left: list[str], right: list[str]) -> _Form:
     """Bring the texts of two columns into a normal form and compare them."""
     step = NormalName(kind)
     made = [[step(text) or "" for text in texts] for texts in (left, right)]
-    shared = {form for form in set(made[0]) & set(made[1]) if form and (" " in form or kind == "organisation")}
+    shared = {form for form in set(made[0]) & set(made[1]) if _is_name(form, kind)}
     joined = [sum(form in shared for form in forms) for forms in made]
     if kind == "organisation":
         counts = [Counter(form for form in forms if form in shared) for forms in made]
@@ -107,6 +107,11 @@ def _form(kind: str, left: list[str], right: list[str]) -> _Form:
     else:
         ambiguous = _contradicted(zip(made[0] + made[1], left + right, strict=True), shared)
     return _Form(kind, shared, len(ambiguous), (joined[0], joined[1]))
+
+
+def _is_name(form: str, kind: str) -> bool:
+    """Tell a name from a number or a code: people have two names, organisations a letter."""
+    return any(map(str.isalpha, form)) if kind == "organisation" else " " in form
 
 
 def _contradicted(forms: Iterable[tuple[str, str]], shared: set[str]) -> set[str]:
