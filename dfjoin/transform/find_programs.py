@@ -295,7 +295,7 @@ def _learn(
 
 
 def _joins_all(one: AcceptedPrograms, direction: Direction, pair: ColumnPair, target: Program) -> bool:
-    """Tell whether accepted programs join all values of columns of this pair: what else relates it joins the same."""
+    """Tell whether accepted programs join all of this pair by whole keys: what else relates it joins the same."""
     known, asked = (
         sides if way == "left_to_right" else sides[::-1]
         for way, sides in (
@@ -303,7 +303,8 @@ def _joins_all(one: AcceptedPrograms, direction: Direction, pair: ColumnPair, ta
             (direction, ({pair.main.name}, set(target.columns))),
         )
     )
-    return one.quality > 2 * FULL_COVERAGE and known[0] <= asked[0] and known[1] <= asked[1]
+    is_whole = one.quality > 2 * FULL_COVERAGE and one.wholeness >= _GOOD_WHOLENESS
+    return is_whole and known[0] <= asked[0] and known[1] <= asked[1]
 
 
 def _learn_conditionally(

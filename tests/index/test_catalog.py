@@ -67,9 +67,13 @@ def test_nulls_by_evidence_are_kept_and_a_catalogue_without_them_is_as_it_was(tm
         assert ("null_spellings" in fields) == bool(nulls), "older versions read the latter"
 
 
-@pytest.mark.parametrize("held", [(), ("part_sizes",), ("other_values",), ("part_times", "null_spellings")])
+PARTS = ("part_sizes", "part_times", "part_fingerprints")
+
+
+@pytest.mark.parametrize("held", [(), PARTS, ("other_values",), (*PARTS, "null_spellings")])
 def test_fields_that_hold_nothing_are_left_out(tmp_path, held):
-    values = {"part_sizes": [3, 4], "part_times": [0, 9], "null_spellings": ["na"], "other_values": ["no", "yes"]}
+    values = {"part_sizes": [3, 4], "part_times": [0, 9], "part_fingerprints": [7, 8]}
+    values |= {"null_spellings": ["na"], "other_values": ["no", "yes"]}
     given = {name: values[name] for name in held}
     table = {**table_record("t", 0, 1), "parts": ["t/a", "t/b"]}
     table |= {name: value for name, value in given.items() if name in table}

@@ -68,10 +68,8 @@ def is_number(values):
     return len(_integers(values)) == len(set(values))
 
 
-def _is_enumeration(values):
-    """Whether texts are single letters from a on with few gaps, or integers from 0 or 1 on, some after zeros."""
-    if all(len(v) == 1 and "a" <= v <= "z" for v in values):
-        return len(set(values)) >= 0.8 * (ord(max(values)) - ord("a") + 1)
+def _is_padded_serial(values):
+    """Whether texts are digits, of which some begin with zeros, that are integers from 0 or 1 on with few gaps."""
     if not all(v.isdigit() for v in values) or is_number(values):
         return False
     low, high = min(map(int, values)), max(map(int, values))
@@ -87,7 +85,7 @@ def chance(own, theirs):
     shared = set(own) & set(theirs)
     bits = sum(map(value_bits, shared))
     ints, others = _integers(own), _integers(theirs)
-    if _is_enumeration(own):
+    if _is_padded_serial(own):
         return 1.0, 0.0
     has_range = len(others) == len(set(theirs))
     are_years = _is_years(own) and _is_years(theirs)
@@ -142,7 +140,7 @@ def number_features(query, candidate, table):
     own, theirs = set(own_rows), set(their_rows)
     mine, other = words(name), words(header)
     specific, their_specific, stem = ([w for w in ws if w not in _UNSPECIFIC] for ws in (mine, other, words(table)))
-    both = (is_number(own) and is_number(theirs)) or _is_enumeration(own)
+    both = (is_number(own) and is_number(theirs)) or _is_padded_serial(own)
     is_measure = bool(set(vocabulary.MEANINGS["measure"]) & {*mine, *other})
     is_generic = all(w in _GENERIC | _UNSPECIFIC for w in mine)
     is_same = both and mine == other and not (is_generic or is_measure or (_is_years(own) and _is_years(theirs)))
@@ -166,13 +164,6 @@ def number_features(query, candidate, table):
         "measured": both and is_measure,
         "covered": max(len(own & theirs) / len(own), len(own & theirs) / len(theirs)),
     }
-
-
-def _has_no_letters(values):
-    """Whether texts only count, or hardly any of them has a letter."""
-    own = set(values)
-    few = sum(any(c.isalpha() for c in v) for v in own) < 0.1 * len(own)
-    return not is_number(own) and (few or _is_enumeration(values))
 
 
 def _is_years(values):
@@ -204,7 +195,7 @@ def features(query, companions, candidate, table, headers, holding):
     frame = {tuple(words(c)) for c in companions} - {tuple(mine)}
     is_own, has_digits = is_number(own), is_number(theirs)
     in_table = [w for w in specific if w in stem]
-    no_letters = _has_no_letters(own_rows)
+    no_letters = not is_own and sum(any(c.isalpha() for c in v) for v in own) < 0.1 * len(own)
     held = [tuple(words(h)) in frame or words(h) == mine for h in headers]
     is_new = [not h and words(name) != [] for h, name in zip(held, headers, strict=True)]
     n_new = sum(is_new) - is_new[headers.index(header)]  # the key itself is nothing new
@@ -247,7 +238,7 @@ def features(query, companions, candidate, table, headers, holding):
 def unnamed_numbers(query, candidate):
     """Whether both columns are numbers, or the query has no letters, and no header says that they name anything."""
     (name, own), (header, theirs) = query, candidate
-    no_letters = _has_no_letters(own)
+    no_letters = not is_number(own) and sum(any(c.isalpha() for c in v) for v in set(own)) < 0.1 * len(set(own))
     are_years = _is_years(set(own)) and _is_years(set(theirs))
     naming = {*vocabulary.NAMING, *vocabulary.MEANINGS["thing"]}
     return (

@@ -92,7 +92,7 @@ def test_hostile_confidences_are_refused(changes, error, text):
 
 
 def test_the_sql_does_not_hide_a_column_of_any_name():
-    sql = Program(("made",), (Extract(0, (Split(" ", 1),)),), confidence=LAST).to_spark_sql()
+    sql = Program(("made",), (Extract(0, (Split(" ", 1),)),), confidence=LAST).to_spark_sql(["made"])
     assert " made " not in sql.replace("`made`", "").replace(" AS made", "") and "dfjoin_made_ ->" in sql
 
 

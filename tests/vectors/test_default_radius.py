@@ -73,7 +73,7 @@ def test_texts_are_changed_in_each_kind():
 def test_values_of_one_word_are_changed_in_every_other_kind():
     columns = [[f"{chr(97 + i % 26)}alue{i}{chr(97 + i % 7)}" for i in range(256)] for _ in range(4)]
     _, told = choose_radius(NAMES, columns, to_texts([value for values in columns for value in values]), 1024)
-    assert told["changed"] > 0.6 * 512, "words in another order are the same there, and count as tried"
+    assert told["changed"] > 0.5 * 512, "words in another order are the same there, and count as tried"
 
 
 def test_an_empty_text_stays_as_it_is():

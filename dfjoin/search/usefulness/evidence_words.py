@@ -76,15 +76,15 @@ _FLAGS = {
     "disjoint_headers": "the headers have no word in common",
     "header_in_table_name": "the name of the table has a word of your header",
     "header_elsewhere": "the frame or the table has the other one's header in another column",
-    "no_letters": "your values have no letters, or are letters that count",
-    "no_letters_same_header": "your values have no words, and the same header may mean another measure",
+    "no_letters": "your values have no letters",
+    "no_letters_same_header": "your values have no letters, and the same header may mean another measure",
     "both_years": "both are years",
     "same_key_header": "both are numbers under the same header",
     "alike_header": "one header is short for the other one",
     "names_key": "your header names the table, of which the column is the key",
     "refers": "your column repeats numbers of which the table has each once, and all of yours",
     "measured": "a header says that the numbers were measured or counted",
-    "unnamed_numbers": "the values are numbers, or count like them, and neither header says that they name anything",
+    "unnamed_numbers": "the values are numbers, and neither header says that they name anything",
     "numeric_header": "your header is a number",
     "same_folder": "the table lies in the folder of the table whose headers are most like your frame's",
     "unique_query": "none of your values occurs twice",
@@ -96,7 +96,6 @@ _OF_VALUES = (
     *("information", "information_per_value", "rare_containment", "spread", "smaller_containment", "cardinality"),
     *("larger_containment", "by_chance"),
 )
-_OF_LETTERS = "the shared letters tell nothing: any other column that counts by letters would share as many"
 _BY_CHANCE = (
     "the shared numbers tell nothing: any other column of numbers from the same range, such as a serial number, would "
     "share as many"
@@ -144,16 +143,14 @@ def weigh_candidate(candidate: Candidate, is_by_equality: bool = True) -> Candid
     else:
         hit = found.hits.hits.take(np.array([candidate.position]))
         evidence = evidence_of(snapshot, found.matched, hit, is_by_equality)
-    facts = query_facts(found.query)
-    features = features_of(snapshot, facts, evidence)
+    features = features_of(snapshot, query_facts(found.query), evidence)
     weights = model()
     score = weights.score.probabilities(features)
     useful = float(weights.usefulness(features, score)[0])
     if found.useful is not None:
         useful = float(found.useful.usefulness[candidate.position])
     values = dict(zip(FEATURES, features.values[0].tolist(), strict=True))
-    is_of_letters = facts.is_enumeration and facts.integers.size == 0
-    texts = _texts(values, weights.score.contributions(features), _OF_LETTERS if is_of_letters else _BY_CHANCE)
+    texts = _texts(values, weights.score.contributions(features))
     return CandidateEvidence(
         float(score[0]),
         useful,
@@ -162,11 +159,11 @@ def weigh_candidate(candidate: Candidate, is_by_equality: bool = True) -> Candid
     )
 
 
-def _texts(values: dict[str, float], parts: dict[str, float], by_chance: str) -> list[tuple[float, str]]:
+def _texts(values: dict[str, float], parts: dict[str, float]) -> list[tuple[float, str]]:
     """Say what each feature tells, the strongest first, with what it adds to the log-odds."""
     texts = []
     if values["by_chance"] >= 0.5:
-        texts.append((-abs(sum(parts.get(name, 0.0) for name in _OF_VALUES)), by_chance))
+        texts.append((-abs(sum(parts.get(name, 0.0) for name in _OF_VALUES)), _BY_CHANCE))
         parts = {name: part for name, part in parts.items() if name not in _OF_VALUES}
     texts += [(part, _words(name, values[name], part)) for name, part in parts.items() if abs(part) >= _LEAST]
     return sorted(texts, key=lambda item: -abs(item[0]))

@@ -39,7 +39,7 @@ __all__ = ["CandidateFeatures", "QueryFacts", "features_of", "query_facts", "que
 _NUMBER_KINDS = ("integer", "decimal", "float")
 _LOOKED_AT = 200
 _FEW_LETTERS = 0.1
-_ZERO, _NINE, _A, _Z = map(ord, "09az")
+_ZERO, _NINE = ord("0"), ord("9")
 _MOST_DIGITS = 18
 _NONE = as_read_only(np.empty(0, np.int64))
 
@@ -58,16 +58,15 @@ class QueryFacts:
     is_unique, is_number, is_text, is_serial, is_years : bool
         No value occurs twice; its kind; integers from 0 or 1 on with few gaps; integers that may be years.
     has_no_letters : bool
-        A text column of whose values hardly any has a letter, or of single letters that count.
+        A text column of whose values hardly any has a letter.
     is_generic, has_digits_alone : bool
         Its name stands in tables of any subject; has no letter.
     is_naming, is_measure : bool
         Its name says that numbers under it name something; that they were measured or counted.
     integers : ndarray of int64, sorted
         The values that are integers.
-    is_enumeration : bool
-        Texts that count: digits, which are serial numbers apart from the zeros in front of them, or single letters from
-        a on with few gaps.
+    is_padded_serial : bool
+        Texts of digits, which are serial numbers apart from the zeros in front of them.
     """
 
     header: HeaderWords
@@ -84,7 +83,7 @@ class QueryFacts:
     is_naming: bool
     is_measure: bool
     integers: NDArray[np.int64]
-    is_enumeration: bool
+    is_padded_serial: bool
 
 
 def query_facts(query: QueryColumn) -> QueryFacts:
@@ -94,7 +93,6 @@ def query_facts(query: QueryColumn) -> QueryFacts:
     header = headers_of([query.name if len(query.labels) == 1 else str(query.labels[0])])
     companions = _hashes(query.companions)
     is_text = query.kind == "text"
-    is_enumeration = is_text and _is_enumeration(query)
     return QueryFacts(
         header=header,
         companions=companions[(companions != 0) & (companions != header.joined[0])],
@@ -104,13 +102,13 @@ def query_facts(query: QueryColumn) -> QueryFacts:
         is_text=is_text,
         is_serial=profile.has_range and low in (0, 1) and n >= SERIAL_SHARE * (high - low + 1),
         is_years=profile.has_range and low >= FIRST_YEAR and high <= LAST_YEAR,
-        has_no_letters=is_enumeration or (is_text and _share_with_letters(query) < _FEW_LETTERS),
+        has_no_letters=is_text and _share_with_letters(query) < _FEW_LETTERS,
         is_generic=is_generic(header),
         has_digits_alone=bool((header.marks & DIGITS > 0).all()),
         is_naming=is_naming(header),
         is_measure=bool((header.marks & MEASURE > 0).any()),
         integers=as_read_only(query.integers if profile.has_range else _integers_among(query.values)),
-        is_enumeration=is_enumeration,
+        is_padded_serial=is_text and _is_padded_serial(query),
     )
 
 
@@ -124,18 +122,14 @@ def _integers_among(values: ValueSet) -> NDArray[np.int64]:
     return np.sort(parse_integers(values.data[places], np.append(0, np.cumsum(lengths[chosen]))))
 
 
-def _is_enumeration(query: QueryColumn) -> bool:
-    """Tell whether the values are digits that are serial numbers without the zeros in front of them, or letters."""
+def _is_padded_serial(query: QueryColumn) -> bool:
+    """Tell whether the values are digits that are serial numbers without the zeros in front of them."""
     values = query.values
-    used, n = values.data[: values.offsets[-1]], len(values)
-    if used.size == 0:
-        return False
-    if used.size == n and used.min() == _A and used.max() <= _Z:
-        return n >= SERIAL_SHARE * (int(used.max()) - _A + 1)
-    if used.min() < _ZERO or used.max() > _NINE or np.diff(values.offsets).max() > _MOST_DIGITS:
+    used = values.data[: values.offsets[-1]]
+    if used.size == 0 or used.min() < _ZERO or used.max() > _NINE or np.diff(values.offsets).max() > _MOST_DIGITS:
         return False
     low, high = int(query.integers[0]), int(query.integers[-1])
-    return low in (0, 1) and n >= SERIAL_SHARE * (high - low + 1)
+    return low in (0, 1) and len(values) >= SERIAL_SHARE * (high - low + 1)
 
 
 @lru_cache(maxsize=8)
@@ -277,5 +271,5 @@ def query_numbers(facts: QueryFacts, total_weight: float) -> QueryNumbers:
         facts.has_digits_alone,
         facts.is_naming,
         facts.is_measure,
-        facts.is_enumeration,
+        facts.is_padded_serial,
     )

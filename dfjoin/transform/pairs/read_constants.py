@@ -61,11 +61,11 @@ def read_constants(found: TransformJoin, left: Table, right: Table) -> Transform
         programs.append(replace(ranked, program=_with_readings(ranked.program, texts)))
     if all(new.program == old.program for new, old in zip(programs, found.programs, strict=True)):
         return found
-    changed = replace(found, programs=tuple(programs))
-    counted = list(_counted(changed, left, right))
-    kept = [new if new.support >= old.support else old for new, old in zip(counted, found.programs, strict=True)]
-    different = {ranked.program: ranked for ranked in reversed(kept)}  # two that wrote different years may read one
-    return replace(changed, programs=tuple(ranked for ranked in kept if different[ranked.program] is ranked))
+    firsts = {new.program: number for number, new in reversed(list(enumerate(programs)))}
+    different = sorted(firsts.values())  # two programs that wrote different years may read one
+    changed = replace(found, programs=tuple(programs[number] for number in different))
+    counted = zip(_counted(changed, left, right), (found.programs[number] for number in different), strict=True)
+    return replace(changed, programs=tuple(new if new.support >= old.support else old for new, old in counted))
 
 
 def _tokens(program: Program) -> list[str]:

@@ -25,7 +25,6 @@ TABLES = {
     "codes": {"code": ["0071", "0072", "kx9", "zz"], "town_code": TOWNS[5:9]},
     "years": {"year": range(1980, 2004), "total": range(24)},
     "customers": {"customer_number": [70211, 70954, 71002, 74440, 79001], "house_no": ["1", "2", "3b", "9", "11"]},
-    "draws": {"group": ["a", "b", "c", "d", "x"], "town": TOWNS[20:25]},
     "widths": {"width": ["02", "05", "07", "99", "3"], "points": [4, 5, 6, 7, 70211]},
 }
 FRAMES = {
@@ -38,7 +37,6 @@ FRAMES = {
     "serial": {"no": range(1, 30), "town": TOWNS[:29]},
     "padded": {"nr": [f"{i:02d}" for i in range(1, 20)], "town": TOWNS[:19]},
     "short": {"spec": [1, 2, 3, 5, 8, 8], "cust_no": [70211, 70954, 71002, 70211, 70211, 90000]},
-    "letters": {"group": ["a", "b", "c", "e", "e"], "town": TOWNS[:5]},
     "mixed": {"house": ["1", "2", "7", "12a"], "x": TOWNS[:4]},
 }
 

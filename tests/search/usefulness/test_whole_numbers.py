@@ -89,17 +89,3 @@ def test_explain_says_in_plain_words_that_serial_numbers_tell_nothing(build):
     assert any(text.startswith("the shared numbers tell nothing") for text in told.evidence_against)
     first = "\n".join(str(told).splitlines()[:5])
     assert not any(word in first for word in ("bits", "lists", "tokens"))
-
-
-def test_letters_that_count_tell_as_little_as_serial_numbers(build):
-    draw = pd.DataFrame({"group": list("abcdefgh") * 4, "team": [f"team {i}" for i in range(32)]})
-    lake = build(
-        {
-            "kinds": pd.DataFrame({"code": list("abcdefgh"), "text": [f"kind {i}" for i in range(8)]}),
-            "schools": pd.DataFrame({"school": list("abcdefgh"), "effect": np.arange(8) * 1.5}),
-        }
-    )
-    hits = draw.discover_joinable("group", lake, min_score=0)
-    assert set(hits["table"]) == {"kinds", "schools"} and (hits["score"] < 0.5).all()
-    assert any("letters tell nothing" in text for text in hits.explain(0).evidence_against)
-    assert dfjoin.auto_join(draw, lake, on="group", tables="schools")["effect"].notna().all(), "a named key is joined"
