@@ -319,7 +319,7 @@ from dfjoin.fuzzy.fuzzy_join import apply_fuzzy, find_fuzzy
 
 words = np.random.default_rng(0).zipf(1.3, (60_000, 8)) % 50_000
 texts = [" ".join(f"{word * 7919:x}" for word in row) for row in words.tolist()]
-find_fuzzy(pa.array(texts[:50]), pa.array([text[:-1] for text in texts[:50]]))
+find_fuzzy(pa.array(texts[:500]), pa.array([text[:-1] + "q" for text in texts[:500]]))  # compiles all kernels
 print("ready", flush=True)
 try:
     find_fuzzy(pa.array(texts), pa.array([text[:-1] + "q" for text in texts]))
