@@ -262,7 +262,7 @@ def _named_embedder(embedder: str | Path) -> Embedder:
         model.identity = f"{_SENTENCE_FILES}{path.name}:{mark}"
         return model
     name = str(embedder).removeprefix(_SENTENCE_NAME)
-    if _MODEL_NAME.fullmatch(name) and not name.endswith(".bin"):
+    if _MODEL_NAME.fullmatch(name) and not name.endswith((".bin", ".ftz", ".vec", ".gz")):
         return _sentence_transformer(name, name if name.startswith(_SENTENCE) else f"{_SENTENCE_NAME}{name}", "")
     raise InvalidParameterError(f"`embedder` must be {_LEGAL}, got {show(str(embedder))}, which is no file")
 

@@ -228,3 +228,9 @@ def test_choosing_brings_no_library():
     code = "import sys, dfjoin.vectors.embedders; print('fasttext' in sys.modules or 'torch' in sys.modules)"
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert run.stdout.strip() == "False"
+
+
+@pytest.mark.parametrize("name", ["models/wiki.en.vec", "models/wiki.en.ftz", "models/wiki.bin"])
+def test_a_file_that_is_not_there_is_no_name_of_a_model(name):
+    with pytest.raises(InvalidParameterError, match=f"got '{name}', which is no file"):
+        choose_embedder(name)
