@@ -45,9 +45,9 @@ class World:
         self.copy = self.X.assign(cost=y)
 
 
-@pytest.fixture(scope="session", autouse=True)
+@pytest.fixture(scope="package", autouse=True)
 def few_trees():
-    """What helps here helps much: a few trees see it, in one thread as in `find_features`."""
+    """What helps here helps much: a few trees see it, in one thread as in `find_features`; other tests have them all."""
     from dfjoin.augment import held_out
 
     with pytest.MonkeyPatch.context() as patch, held_out.one_thread():

@@ -119,20 +119,15 @@ def find_key_of_two(left: KeyColumns, rows: list[Any], context: SearchContext, o
 
     Notes
     -----
-    Entity and year, first and last name, city and state. Three pairs of columns are searched: first those that tables
-    hold, the most useful tables first, then those whose columns have the most useful candidates. A pair by which each
-    row finds one row of the table goes before one that the frame has once and the table several times. A table of which
-    one of the columns is a key alone is left out. O(pairs × (values + postings + rows of the tables)).
+    Entity and year, first and last name, city and state. Of the pairs of columns that tables hold, those 3 are
+    searched whose tables are the most useful. A pair by which each row finds one row of the table goes before one
+    that the frame has once and the table several times. A table of which one of the columns is a key alone is left
+    out. O(pairs × (values + postings + rows of the tables)).
     """
     if not mode_of(context.params.mode).has_composite_keys:
         return KeyOfTwo()
     tables = _tables_of_pairs(rows, context, options)
-    known = sorted(tables, key=lambda pair: -max(tables[pair].values()))
-    useful = {
-        name: max((row.usefulness for row in rows if row.query_column == name), default=0.0) for name in context.queries
-    }
-    others = sorted(combinations(context.queries, 2), key=lambda pair: (-useful[pair[0]] - useful[pair[1]], pair))
-    pairs = list(dict.fromkeys([*known, *others]))[:_MOST_PAIRS]
+    pairs = sorted(tables, key=lambda pair: -max(tables[pair].values()))[:_MOST_PAIRS]
     names = tuple(map(str, left.frame.columns))
     params = search_params(
         k=_MOST_TABLES,
