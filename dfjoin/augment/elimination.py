@@ -98,6 +98,8 @@ def choose_by_elimination(task: SelectionTask, k: int | None, candidates: Sequen
         except KeyboardInterrupt:
             stopped = INTERRUPTED
     rejected = {c.reached.table: elimination.reason(i) for i, c in enumerate(candidates) if i not in order}
+    if elimination.n_folds and not tables:
+        rejected = dict.fromkeys(rejected, "no choice of tables lowers the loss on held-out rows for sure")
     chosen = [_chosen_table(candidates, elimination, own, one) for own, one in zip(tables, gains, strict=True)]
     if gain is not None and gain.share <= 0:
         rejected |= {one.candidate.reached.table: f"all that was chosen does not help: {gain}" for one in chosen}
@@ -277,8 +279,8 @@ class _Elimination:
         return alone, compare_losses(before[held], after[held], groups)
 
     def reason(self, table: int) -> str:
-        """Say why a table was not chosen."""
+        """Say why a table was not chosen, of those that were measured."""
         steps = np.flatnonzero(self.votes[:, self.owners == table].sum(axis=1))
         if not steps.size:
             return "not tried: the time was over"
-        return f"others predict as well without it: the last of its columns was dropped among {self.sizes[steps[-1]]}"
+        return f"the last of its columns was dropped among {self.sizes[steps[-1]]}: those that stayed predict more"

@@ -81,8 +81,11 @@ class Mode(Protocol):
     def merge_groups(
         self, snapshot: Snapshot, query: QueryColumn, parts: GroupHits, counts: HeldCounts, params: SearchParams
     ) -> Found | Pool:
-        """Make of the hits of all groups what the search of the lake finds, or the candidates that it ranks."""
-        raise NotImplementedError
+        """Make of the hits of all groups what the search of the lake finds, or the candidates that it ranks.
+
+        Asked of a mode alone that can be searched by segment.
+        """
+        ...
 
     def stages(self, snapshot: Snapshot, params: SearchParams) -> Sequence[SearchParams]:
         """Return the searches that ``progressive=True`` makes, one after the other."""

@@ -91,11 +91,6 @@ def test_hostile_confidences_are_refused(changes, error, text):
         Program.from_dict(stored)
 
 
-def test_the_sql_does_not_hide_a_column_of_any_name():
-    sql = Program(("made",), (Extract(0, (Split(" ", 1),)),), confidence=LAST).to_spark_sql(["made"])
-    assert " made " not in sql.replace("`made`", "").replace(" AS made", "") and "dfjoin_made_ ->" in sql
-
-
 def test_two_columns_of_one_name_are_refused():
     frame = pd.DataFrame([["Ann Lee", "x"]], columns=["name", "name"])
     with pytest.raises(

@@ -5,6 +5,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dfjoin.programs.combinations import COMBINATIONS
+from dfjoin.programs.conditions import Condition
+from dfjoin.programs.confidence import Alternative, Confidence
+from dfjoin.programs.part_operators import Split
 from dfjoin.programs.program import Program
 from dfjoin.programs.program_pieces import Combined, Extract
 from tests.programs.strategies import PROGRAMS, TEXTS
@@ -53,3 +56,15 @@ def test_spark_combines_two_columns_as_python_does(spark):
     programs = [Program(("a", "b"), (Combined(kind, Extract(0), Extract(1)),)) for kind in COMBINATIONS]
     for program, found in zip(programs, run(spark, programs, rows), strict=True):
         assert found == [program(*row) for row in rows], program
+
+
+@pytest.mark.parametrize("name", ["made", "dfjoin_made"])
+def test_a_level_of_confidence_reads_a_column_of_any_name(spark, name):
+    last = Alternative((Extract(0, (Split(" ", -1),)),), 1.0)
+    sure = Confidence(0.0, (last,), ((Condition(0, "shape", "A A"),),), 0.5, 0.7)
+    program = Program((name,), (Extract(0, (Split(" ", 1),)),), confidence=sure)
+    texts = ["Ann Lee", "Ann K Lee", "Ann", None]
+    found = spark.createDataFrame([(text,) for text in texts], f"{name} string").selectExpr(
+        program.to_spark_sql([name])
+    )
+    assert [row[0] for row in found.collect()] == [program(text) for text in texts] == ["Lee", None, None, None]

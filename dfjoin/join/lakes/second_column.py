@@ -145,7 +145,7 @@ def find_key_of_two(left: KeyColumns, rows: list[Any], context: SearchContext, o
         is_key_alone = np.array([_is_key_alone(found.context, row) for row in found.itertuples(index=False)], bool)
         results.append(found[~found["copy"] & ~is_key_alone & (found["usefulness"] >= options.min_score)])
         if found.attrs["dfjoin"]["complete"]:
-            missing = set(tables.get(pair, ())) - set(found["table"])
+            missing = set(tables[pair]) - set(found["table"])
             is_apart |= dict.fromkeys(missing, f"too few pairs of {' and '.join(pair)} stand in one row of it")
     best = _best_of(results)
     return KeyOfTwo(_best_of(results, "1:m") if best is None else best, is_apart)
