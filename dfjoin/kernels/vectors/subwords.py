@@ -120,6 +120,17 @@ def _ends_word(byte):
 
 
 @njit_inner
+def _next_word(data, i, end):
+    """Return where the next word begins and ends; at the end of a text it is empty."""
+    while i < end and _ends_word(data[i]):
+        i += 1
+    first = i
+    while i < end and not _ends_word(data[i]):
+        i += 1
+    return first, i
+
+
+@njit_inner
 def _starts_with(data, first, last, start):
     if last - first < len(start):
         return False
@@ -270,11 +281,7 @@ def _embed_line(table, matrix, data, i, end, rows, hashes, total):
     n_rows = n_words = 0
     at_end = False
     while i < end and not at_end:
-        while i < end and _ends_word(data[i]):
-            i += 1
-        first = i
-        while i < end and not _ends_word(data[i]):
-            i += 1
+        first, i = _next_word(data, i, end)
         if i == first:
             continue
         own = _find(table, data, first, i)
@@ -391,11 +398,7 @@ def count_words(offsets, data, slots, firsts, lasts, counts):
             return n_words, text
         i, end = offsets[text], offsets[text + 1]
         while i < end:
-            while i < end and _ends_word(data[i]):
-                i += 1
-            first = i
-            while i < end and not _ends_word(data[i]):
-                i += 1
+            first, i = _next_word(data, i, end)
             if i == first or 4 * (n_words + 1) > 3 * slots.size or n_words >= firsts.size:
                 continue
             slot = np.int64(_hash(data, first, i)) & (slots.size - 1)
@@ -440,11 +443,7 @@ def enter_words(table, offsets, data, numbers, indptr):
     for text in range(offsets.size - 1):
         i, end = offsets[text], offsets[text + 1]
         while i < end:
-            while i < end and _ends_word(data[i]):
-                i += 1
-            first = i
-            while i < end and not _ends_word(data[i]):
-                i += 1
+            first, i = _next_word(data, i, end)
             if i == first:
                 continue
             if n == numbers.size:
