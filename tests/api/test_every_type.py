@@ -307,30 +307,28 @@ def check_lake(lake, df):
         for place in range(0 if hits is None else len(hits)):
             assert hits.explain(place).matched > 0
             assert len(hits.pairs(place)) > 0
-    for how in ("left", "inner", "right", "outer"):
-        joined = df.auto_join(lake, on="key", how=how, min_score=0)
-        assert len(joined) == N
+    for how in HOWS:
+        assert len(df.auto_join(lake, on="key", how=how, min_score=0)) == N
         allow(lambda how=how: df.auto_join(lake, on="odd", how=how, min_score=0))
-    picked = df.auto_join(found[found["table"] == name])
-    assert len(picked) == N
-    for rule in ("first", "count", "nunique", "most_frequent"):
-        assert len(df.auto_join(found[found["table"] == name], aggregate=rule)) == N
+    picked = found[found["table"] == name]
+    for rule in ("auto", "first", "count", "nunique", "most_frequent"):
+        assert len(df.auto_join(picked, aggregate=rule)) == N
 
 
-def check_frames(df, other):
-    for how in ("left", "inner", "right", "outer"):
+def check_frames(df, other, turn):
+    text = other.assign(odd=KEYS)
+    for place, how in enumerate(HOWS):
         assert len(df.auto_join(other, on="key", how=how)) == N
-        for aggregate in ("auto", "first", "count", None):
-            allow(
-                lambda how=how, aggregate=aggregate: df.auto_join(
-                    other, on="odd", how=how, aggregate=aggregate, max_expansion=N
-                )
-            )
-            text = other.assign(odd=KEYS)
-            allow(lambda how=how, a=aggregate, t=text: df.auto_join(t, on="odd", how=how, aggregate=a, fuzzy=False))
-            allow(lambda how=how, a=aggregate, t=text: t.auto_join(df, on="odd", how=how, aggregate=a, fuzzy=False))
+        rule = RULES[(place + turn) % len(RULES)]  # over the columns of all types each pair of the two has its turn
+        options = {"on": "odd", "how": how, "aggregate": rule}
+        allow(lambda o=options: df.auto_join(other, **o, max_expansion=N))
+        allow(lambda o=options: df.auto_join(text, **o, fuzzy=False))
+        allow(lambda o=options: text.auto_join(df, **o, fuzzy=False))
     assert len(df.auto_join(PLAIN)) == len(PLAIN.auto_join(other)) == N
 
+
+HOWS = ("left", "inner", "right", "outer")
+RULES = ("auto", "first", "count", None)
 
 PLAIN = pd.DataFrame({"key": KEYS, "value": [f"v{n}" for n in NUMBERS]})
 
@@ -348,10 +346,10 @@ def test_a_file_with_a_column_of_any_arrow_type_is_indexed_found_and_joined(arra
 
 
 @pytest.mark.filterwarnings("ignore::dfjoin.errors.DfjoinWarning")
-@pytest.mark.parametrize("column", list(frame_columns()))
-def test_a_frame_with_a_column_of_any_dtype_is_indexed_searched_and_joined(column, tmp_path):
+@pytest.mark.parametrize(("turn", "column"), [pytest.param(i, *p.values, id=p.id) for i, p in enumerate(frame_columns())])
+def test_a_frame_with_a_column_of_any_dtype_is_indexed_searched_and_joined(turn, column, tmp_path):
     df = pd.DataFrame({"key": KEYS, "odd": column})
     other = df.assign(more=NUMBERS)
     lake = dfjoin.build_lake({"plain": PLAIN, "odd": other}, tmp_path / "index", engine="inline", on_error="raise")
     check_lake(lake, df)
-    check_frames(df, other)
+    check_frames(df, other, turn)

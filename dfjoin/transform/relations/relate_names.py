@@ -76,6 +76,8 @@ def relate_names(left: Column, right: Column, found: TransformJoin) -> Transform
     known = min(len(set(sides[0]) & set(sides[1])), smaller)
     if found.found:
         known = max(known, round(max(found.source_coverage, found.target_coverage) * smaller))
+    if known + _MIN_GAIN * smaller > smaller:  # no form can relate so many more
+        return None
     best: tuple[int, _Form] | None = None
     for kind in NAME_FORMS:
         form = _form(kind, *sides)
