@@ -69,14 +69,15 @@ def relate_names(left: Column, right: Column, found: TransformJoin) -> Transform
     names of one side whose full forms differ; and if middle names do not contradict each other. Of two forms the
     stricter one is taken, unless the other relates a twentieth more. O(characters).
     """
-    sides = [_texts(column) for column in (left, right)]
-    smaller = min(map(len, sides))
-    if smaller < _FEWEST or max(map(len, sides)) > _MOST_VALUES:
+    sizes = [len(column.values) for column in (left, right)]
+    smaller = min(sizes)
+    known = round(max(found.source_coverage, found.target_coverage) * smaller) if found.found else 0
+    most = smaller - _MIN_GAIN * smaller  # related already, beyond which no form gains enough
+    if smaller < _FEWEST or max(sizes) > _MOST_VALUES or known > most:
         return None
-    known = min(len(set(sides[0]) & set(sides[1])), smaller)
-    if found.found:
-        known = max(known, round(max(found.source_coverage, found.target_coverage) * smaller))
-    if known + _MIN_GAIN * smaller > smaller:  # no form can relate so many more
+    sides = [_texts(column) for column in (left, right)]
+    known = max(known, len(set(sides[0]) & set(sides[1])))
+    if known > most:
         return None
     best: tuple[int, _Form] | None = None
     for kind in NAME_FORMS:
