@@ -349,7 +349,8 @@ class ColumnReader:
         """Hand the column's values to the buffer, if it is (or may be) indexed; return its record."""
         united = unite_value_sets(self._parts, self._settings) if self._parts else _EMPTY
         held = values = self._leave_open(united) if is_part else self._without_nulls(united)
-        if not is_part and (not self._spilled or self._settings.dayfirst is not None):
+        is_read = not is_part and (not self._spilled or self._settings.dayfirst is not None)
+        if is_read and held.classes.max(initial=0) >= DAY_MONTH_YEAR:
             values = read_dates(replace(held, codes=np.arange(len(held), dtype=np.int32)), self._settings)
         nulls = {*self._null_rows} if is_part else set(values.nulls)
         profile = merge_profiles([profile_values(values, self.type), *self._spilled])
@@ -357,7 +358,7 @@ class ColumnReader:
             profile = Profile("binary", 0, False, 0, 0, "", "")
         is_indexed = self._is_searchable and not self._is_closed if is_part else profile.is_indexable
         if is_indexed:
-            buffer.add(column, replace(values, codes=_EMPTY.codes))
+            buffer.add(column, replace(values, codes=_EMPTY.codes) if values is not held else values)
             if self._cells is not None and not is_part:
                 self._pack(self._cells, united, held, values)
         else:
@@ -394,10 +395,10 @@ class ColumnReader:
         united, held : ValueSet
             The values that were not spilled, with and without those that are nulls.
         values : ValueSet
-            The same with dates read; its codes tell which value each of `held` is.
+            The same with dates read; if that changed them, its codes tell which value each of `held` is.
         """
         if not self._spilled:
-            self.packed = cells.pack(held.hashes, values.hashes[values.codes])
+            self.packed = cells.pack(held.hashes, held.hashes if values is held else values.hashes[values.codes])
         elif self._settings.dayfirst is None or not cells.has_dates:
             hashes = np.setdiff1d(cells.hashes(), np.setdiff1d(united.hashes, held.hashes))
             self.packed = cells.pack(hashes, hashes)
