@@ -316,14 +316,14 @@ def check_lake(lake, df):
 
 
 def check_frames(df, other, turn):
-    text = other.assign(odd=KEYS)
     for place, how in enumerate(HOWS):
         assert len(df.auto_join(other, on="key", how=how)) == N
         rule = RULES[(place + turn) % len(RULES)]  # over the columns of all types each pair of the two has its turn
-        options = {"on": "odd", "how": how, "aggregate": rule}
-        allow(lambda o=options: df.auto_join(other, **o, max_expansion=N))
-        allow(lambda o=options: df.auto_join(text, **o, fuzzy=False))
-        allow(lambda o=options: text.auto_join(df, **o, fuzzy=False))
+        allow(lambda how=how, r=rule: df.auto_join(other, on="odd", how=how, aggregate=r, max_expansion=N))
+    text = other.assign(odd=KEYS)
+    options = {"on": "odd", "how": HOWS[turn % len(HOWS)], "aggregate": RULES[turn // len(HOWS) % len(RULES)]}
+    allow(lambda: df.auto_join(text, **options, fuzzy=False))
+    allow(lambda: text.auto_join(df, **options, fuzzy=False))
     assert len(df.auto_join(PLAIN)) == len(PLAIN.auto_join(other)) == N
 
 
@@ -346,7 +346,9 @@ def test_a_file_with_a_column_of_any_arrow_type_is_indexed_found_and_joined(arra
 
 
 @pytest.mark.filterwarnings("ignore::dfjoin.errors.DfjoinWarning")
-@pytest.mark.parametrize(("turn", "column"), [pytest.param(i, *p.values, id=p.id) for i, p in enumerate(frame_columns())])
+@pytest.mark.parametrize(
+    ("turn", "column"), [pytest.param(i, *p.values, id=p.id) for i, p in enumerate(frame_columns())]
+)
 def test_a_frame_with_a_column_of_any_dtype_is_indexed_searched_and_joined(turn, column, tmp_path):
     df = pd.DataFrame({"key": KEYS, "odd": column})
     other = df.assign(more=NUMBERS)
