@@ -21,7 +21,7 @@ from dfjoin.types import IndexSettings
 from dfjoin.values.cells import cell_texts, whole_text
 from dfjoin.values.distinct import distinct_packed, distinct_values
 from dfjoin.values.nulls import NULL_TEXTS, NullEvidence
-from dfjoin.values.value_set import PADDING, ValueSet, keep_values, read_only
+from dfjoin.values.value_set import PADDING, ValueSet, keep_values, pack_strings, read_only
 
 __all__ = [
     "drop_nulls",
@@ -85,7 +85,8 @@ def normalize_column(array: pa.Array | pa.ChunkedArray, settings: IndexSettings)
 @lru_cache(maxsize=8)
 def _null_table(seed: int) -> NDArray[np.uint64]:
     """Return the hash table of the texts that may be nulls, as `find_hashes` takes it."""
-    hashes = distinct_values(pa.array(NULL_TEXTS, pa.string()), seed, _NO_HASHES).hashes
+    packed, offsets = pack_strings(list(NULL_TEXTS))  # canonical already: no table of all code points is made for them
+    hashes = distinct_packed(packed, offsets, seed, _NO_HASHES).hashes
     table = np.zeros(4096, np.uint64)  # sparse, so that nearly every other value ends at its first place
     for h in hashes.tolist():
         slot = h % table.size
