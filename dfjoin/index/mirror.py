@@ -209,13 +209,18 @@ class Mirror:
         kept = {f"{MANIFESTS}/{path.name}" for path in here.iterdir()} if here.is_dir() else set()
         latest = max(names, default=None)
         # An index that was built anew has other manifests under the same names.
-        if latest in kept and b"".join(self.store.chunks(latest)) != (self.directory / latest).read_bytes():
-            shutil.rmtree(here)
-            kept = set()
-        for name in kept - names:
+        valid = kept & names if latest not in kept or self._is_same(latest) else set()
+        for name in kept - valid:
             (self.directory / name).unlink(missing_ok=True)
-        for name in names - kept:
+        for name in names - valid:
             self.fetch(name)
+
+    def _is_same(self, name: str) -> bool:
+        """Tell whether a file is here as it is there; not if another process removes it meanwhile."""
+        try:
+            return b"".join(self.store.chunks(name)) == (self.directory / name).read_bytes()
+        except FileNotFoundError:
+            return False
 
     def fetch(self, name: str) -> bool:
         """Copy a file of the index, unless it is here; return whether it is here now."""

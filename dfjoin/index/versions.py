@@ -83,9 +83,9 @@ def read_manifest(index: Path, version: int | None = None) -> Manifest:
     try:
         text = path.read_text("utf-8")
     except FileNotFoundError:
-        if version in list_versions(index):
+        if version in list_versions(index) and not path.exists():
             raise
-        return read_manifest(index, wanted)  # it was removed since the versions were listed
+        return read_manifest(index, wanted)  # it was removed, or fetched anew, since the versions were listed
     except UnicodeDecodeError as error:
         raise IndexCorruptedError(
             f"the manifest {path} cannot be read ({error}); open an older version with `version=`, call "

@@ -5,6 +5,7 @@ import pickle
 import shutil
 import subprocess
 import sys
+from pathlib import Path
 
 import pandas as pd
 import pytest
@@ -13,7 +14,9 @@ import dfjoin
 from dfjoin.errors import ConcurrentCommitError, IndexCorruptedError, IndexNotFoundError, InvalidParameterError
 from dfjoin.index import commit as commit_module
 from dfjoin.index import mirror as module
+from dfjoin.index.file_store import FileStore
 from dfjoin.index.mirror import index_place, index_uri, mirror_of
+from dfjoin.index.versions import read_manifest
 from dfjoin.ingest import source as source_module
 from tests.conftest import PROJECT
 
@@ -349,3 +352,34 @@ def test_an_index_opens_while_another_process_removes_its_scratch_from_the_mirro
     monkeypatch.setattr(module, "_mirrors", {})
     monkeypatch.setattr(os, "scandir", scan)
     assert len(dfjoin.open_lake(uri).tables) == 2 and not scratch.exists()
+
+
+@pytest.mark.parametrize("place", ["here", "there"])
+def test_an_index_opens_while_another_process_fetches_its_manifests_anew(place, uri, cache, monkeypatch):
+    mirror = mirror_of(make(uri).path)
+    real = FileStore.chunks
+
+    def read_while_another_removes(store, name):
+        monkeypatch.setattr(FileStore, "chunks", real)
+        if place == "there":
+            raise FileNotFoundError(name)
+        shutil.rmtree(mirror.directory / "manifests")
+        return real(store, name)
+
+    monkeypatch.setattr(module, "_mirrors", {})
+    monkeypatch.setattr(FileStore, "chunks", read_while_another_removes)
+    assert len(dfjoin.open_lake(uri).tables) == 2
+
+
+def test_a_manifest_is_read_that_another_process_fetches_anew_meanwhile(uri, monkeypatch):
+    directory = make(uri).path
+    real = Path.read_text
+
+    def read_while_another_removes(path, *args, **options):
+        if path.parent.name == "manifests":
+            monkeypatch.setattr(Path, "read_text", real)
+            path.unlink()
+        return real(path, *args, **options)
+
+    monkeypatch.setattr(Path, "read_text", read_while_another_removes)
+    assert read_manifest(directory).version == 1
