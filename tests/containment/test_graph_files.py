@@ -33,3 +33,11 @@ def test_joined_tables_lie_nearer_than_others():
     assert np.linalg.norm(at[0] - at[1]) < np.linalg.norm(at[0] - at[4])
     assert place_tables([], edges[:0]).shape == (0, 2)
     assert np.array_equal(at, place_tables(["a", "b", "c", "d", "e"], edges))
+
+
+def test_tables_that_nothing_joins_lie_apart():
+    none = pd.DataFrame({"table": [], "key_table": []})
+    for n in (2, 5, 12):
+        at = place_tables([str(i) for i in range(n)], none)
+        apart = np.linalg.norm(at[:, None] - at[None], axis=2)[~np.eye(n, dtype=bool)]
+        assert apart.min() > 1 / n

@@ -54,6 +54,16 @@ def test_columns_above_the_threshold_are_counted_where_there_are_sets(lakes):
     assert not found.stats.is_complete and 0.9 < found.stats.expected_recall <= 1
 
 
+def test_all_columns_above_a_threshold_are_ranked_by_usefulness(build):
+    tables = {f"t{i}": pd.DataFrame({"c": WORDS[:200], f"x{i}": [i] * 200}) for i in range(60)}  # 50 are a pool
+    tables["part"] = pd.DataFrame({"c": WORDS[:150], "y": range(150)})
+    lake = build(tables, settings=SIGNED)
+    query = pd.DataFrame({"c": WORDS[:200]})
+    for verify in (True, False):
+        options = {"mode": "lsh", "threshold": 0.5, "min_score": 0, "families": False, "verify": verify}
+        assert set(query.discover_joinable("c", lake, **options)["table"]) == set(tables)
+
+
 @pytest.mark.parametrize(("kept", "options"), [(False, {}), (True, {"verify": False})])
 def test_estimates_have_a_standard_error_and_small_columns_none(lakes, kept, options):
     found = find_by("lsh", lakes[kept], WORDS, threshold=0.4, recall=0.999, **options)
