@@ -41,6 +41,16 @@ def test_the_same_values_on_other_rows_are_new():
     assert not _asks(df, pd.DataFrame({"b": ["z", "x", "y"]}), [0, 1, 2], [2, 0, 1])
 
 
+def test_one_other_cell_is_enough():
+    right = pd.DataFrame({"b": ["x", "y", "x"]})
+    for order in ([0, 1, 2], [1, 0, 2], [2, 1, 0]):
+        for place in range(3):
+            cells = [right["b"][order.index(key)] for key in range(3)]
+            assert not _asks(pd.DataFrame({"a": cells}), right, right_codes=order)
+            cells[place] = "y" if cells[place] == "x" else "x"
+            assert _asks(pd.DataFrame({"a": cells}), right, right_codes=order)
+
+
 def test_flags_are_compared_row_by_row():
     df = pd.DataFrame({"a": ["yes", "no", "no"]})
     assert _asks(df, pd.DataFrame({"b": ["no", "yes", "no"]}))
