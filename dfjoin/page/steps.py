@@ -81,7 +81,7 @@ class JoinPaired:
     table : str
     version : int
     arguments : dict
-        Of `dfjoin.auto_join`: ``on, right_on, precision, examples, rejected`` and the like.
+        Of `dfjoin.auto_join`: ``on, right_on, precision, reviewed`` and the like.
     """
 
     kind: ClassVar[str] = "pairs"
@@ -96,8 +96,8 @@ class JoinPaired:
     def title(self) -> str:
         """Say what is joined."""
         told = self.arguments
-        known = len(told.get("examples") or ()), len(told.get("rejected") or ())
-        reviewed = f", {known[0]} pairs accepted, {known[1]} rejected" if any(known) else ""
+        n_reviewed = len(told.get("reviewed", ()))
+        reviewed = f", {n_reviewed} pairs reviewed" if n_reviewed else ""
         return f"Join {self.table} on {told.get('on')} ≈ {told.get('right_on')}{reviewed}"
 
     def code(self) -> str:

@@ -30,7 +30,7 @@ def visit_pages(page, url):
     page.wait_for_selector("#radius-pairs p")
     yield "radius"
     page.goto(start + "/search?on=Country")
-    page.click("article:first-of-type .primary")
+    page.click("article:first-of-type .accent")
     page.wait_for_selector(".join-form")
     yield "join"
     page.click(".join-form button.primary")
