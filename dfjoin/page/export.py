@@ -90,10 +90,13 @@ def _write_excel(df: pd.DataFrame, path: Path, is_left: Callable[[], bool]) -> N
         return made
 
     sheet.append([cell(str(name)) for name in df.columns])
-    for start in range(0, len(df), _AT_ONCE):
-        _refuse_left(is_left)
-        for row in df.iloc[start : start + _AT_ONCE].astype(object).itertuples(index=False, name=None):
-            sheet.append([cell(value) for value in row])
+    try:
+        for start in range(0, len(df), _AT_ONCE):
+            _refuse_left(is_left)
+            for row in df.iloc[start : start + _AT_ONCE].astype(object).itertuples(index=False, name=None):
+                sheet.append([cell(value) for value in row])
+    finally:
+        sheet.close()
     book.save(path)
 
 

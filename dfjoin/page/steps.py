@@ -65,7 +65,9 @@ class JoinFound:
 
     def code(self) -> str:
         """Write the join by its plan."""
-        return f"df = df.auto_join({_as_code(self.plan | {'index': ''})} | {{'index': str(lake.path)}})"
+        steps = [{k: v for k, v in step.items() if v is not None or k == "aggregate"} for step in self.plan["steps"]]
+        plan = {k: v for k, v in self.plan.items() if k != "index"} | {"steps": steps}
+        return f"plan = {_as_code(plan)}\ndf = df.auto_join(plan | {{'index': str(lake.path)}})"
 
     def spark_code(self) -> str | None:
         """Write the join by its plan, which Spark carries out alike."""
