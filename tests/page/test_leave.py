@@ -192,7 +192,14 @@ def test_reviewed_pairs_need_single_keys_and_a_relation():
     with pytest.raises(
         dfjoin.errors.InvalidParameterError, match=r"`reviewed` needs keys of one column each, got a \+ b"
     ):
-        dfjoin.auto_join(left, left, on=["a", "b"], fuzzy=True, reviewed=[("x1", "x1", False)])
+        dfjoin.auto_join(
+            left,
+            left.assign(b=left["b"] + "s"),
+            on=["a", "b"],
+            fuzzy=True,
+            precision=0.5,
+            reviewed=[("x1", "x1", False)],
+        )
     other = pd.DataFrame({"c": ["quite", "another"], "v": [1, 2]})
     with pytest.warns(dfjoin.errors.DfjoinWarning, match="`reviewed` pairs are of keys that programs or similarity"):
         dfjoin.auto_join(left, other, on="a", right_on="c", reviewed=[("x1", "quite", True)], on_no_match="ignore")
