@@ -53,9 +53,9 @@ def show_table(visit: Visit) -> Response:
 
 
 def _graph(visit: Visit) -> Any:
-    """Return the join graph of the lake with all edges of a score that is worth to be seen, made once for a version."""
+    """Return the join graph of the lake with all edges of a score that is worth to be seen; None until it is made."""
     work = visit.work
-    return work.kept(("graph",), lambda: work.lake.join_graph(min_score=_LEAST_SCORE))
+    return work.awaited("graph", lambda: work.lake.join_graph(min_score=_LEAST_SCORE))
 
 
 def show_graph(visit: Visit) -> Response:
@@ -63,7 +63,10 @@ def show_graph(visit: Visit) -> Response:
     table = visit.fields.get("table", "")
     hops = 2 if visit.fields.get("hops") == "2" else 1
     least = _score_of(visit.fields.get("score", ""))
-    near = _graph(visit).around(table, hops).edges
+    graph = _graph(visit)
+    if graph is None:
+        return visit.render("waiting.html")
+    near = graph.around(table, hops).edges
     near = near[near["score"] >= least]
     own = near[(near["table"] == table) | (near["key_table"] == table)] if hops == 1 else near
     return visit.render(
@@ -87,6 +90,9 @@ def _score_of(text: str) -> float:
 def show_path(visit: Visit) -> Response:
     """Show the ways to join two tables."""
     start, end = visit.fields.get("from", ""), visit.fields.get("to", "")
-    joins = _graph(visit).shortest_paths(start, end, k=_SHOWN_PATHS)
+    graph = _graph(visit)
+    if graph is None:
+        return visit.render("waiting.html")
+    joins = graph.shortest_paths(start, end, k=_SHOWN_PATHS)
     paths = [(picture_of_path(path), path.to_dict("records")) for _, path in joins.groupby("path")]
     return visit.render("path.html", start=start, end=end, paths=paths)

@@ -304,6 +304,8 @@ TEXTS: dict[str, Any] = {
     "reason": "Reason",
     "graph": "How tables join",
     "graph_why": "Likely foreign keys: which column refers to the key of which table.",
+    "graph_made": "The join graph is being made",
+    "graph_made_why": "All columns of the lake are compared, once for each version. This page opens when that is done.",
     "graph_of": "What joins with {}",
     "show_graph": "Show its neighbours",
     "hops": "Joins away",

@@ -7,6 +7,7 @@ import threading
 import warnings
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
@@ -27,6 +28,8 @@ _FRAME_BYTES = 1 << 30
 """Bytes of frames that are in memory, beside those that a request uses."""
 
 _SEARCHES = 64
+_WAITED = 1.0
+"""Seconds that a person waits for what a thread makes, before the page says that it is being made."""
 
 
 class StepError(DfjoinError):
@@ -146,6 +149,9 @@ class Work:
         self.files = StateFiles(home)
         self._frames = LatestValues(_FRAME_BYTES)
         self._kept = LatestValues(_SEARCHES)
+        self._lock = threading.Lock()
+        self._maker = ThreadPoolExecutor(1, "dfjoin-page")
+        self._awaited: dict[Any, Future[Any]] = {}
 
     # Sources -----------------------------------------------------------------------------------------------
 
@@ -266,8 +272,8 @@ class Work:
         notes = []
         if recipe.source["kind"] == "lake":
             versions.add(recipe.source["version"])
-            frame = self._source_frame(recipe)
-            if _fingerprint(frame) != recipe.source["sha256"]:
+            now = self.kept(("fingerprint", recipe.first(0).name), lambda: _fingerprint(self._source_frame(recipe)))
+            if now != recipe.source["sha256"]:
                 notes.append(f"The table {recipe.source['name']} is not the one that this page was made with.")
         before = sorted(versions - {self.lake.version})
         if before:
@@ -283,6 +289,18 @@ class Work:
     def kept(self, key: tuple[Any, ...], make: Callable[[], Any]) -> Any:
         """Return what was computed for a key of this version of the index; one of the last ones, else made now."""
         return self._kept.get((self.lake.manifest.index_uuid, self.lake.version, *key), make)
+
+    def awaited(self, key: str, make: Callable[[], Any]) -> Any:
+        """Return what takes long to make, made once for a version of the index; None while a thread makes it."""
+        name = (self.lake.manifest.index_uuid, self.lake.version, key)
+        with self._lock:
+            if name not in self._awaited:
+                self._awaited[name] = self._maker.submit(make)
+            made = self._awaited[name]
+        try:
+            return made.result(timeout=_WAITED)
+        except TimeoutError:
+            return None
 
     def newer_version(self) -> int | None:
         """Return the version that another process has committed since; None if this is the latest."""
