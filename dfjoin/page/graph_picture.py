@@ -9,13 +9,13 @@ import pandas as pd
 
 __all__ = ["GraphPicture", "PictureArrow", "PictureBox", "picture_around", "picture_of_path"]
 
-_WIDTH, _HEIGHT, _ACROSS, _DOWN, _MARGIN = 230, 46, 150, 18, 12
+_WIDTH, _HEIGHT, _ACROSS, _DOWN, _MARGIN = 236, 46, 150, 18, 12
 """Size of a box, space between boxes beside and below each other, and margin, in pixels."""
 
 _MOST_BOXES = 12
 """Boxes of a column."""
 
-_LETTERS = 30
+_LETTERS, _HEAD = 28, 8
 
 
 @dataclass(frozen=True)
@@ -77,6 +77,8 @@ class GraphPicture:
     width, height : int
     n_left_out : int
         Tables that are not drawn.
+    tables : set of str
+        Those that are.
     """
 
     boxes: list[PictureBox]
@@ -84,6 +86,17 @@ class GraphPicture:
     width: int
     height: int
     n_left_out: int
+    tables: set[str]
+
+
+@dataclass(frozen=True)
+class _Family:
+    """Tables that are one box: of one column of the picture and one folder, which refer to one table by one column."""
+
+    column: int
+    folder: str
+    by: str
+    via: str
 
 
 def picture_around(edges: pd.DataFrame, table: str, hops: int) -> GraphPicture:
@@ -102,35 +115,37 @@ def picture_around(edges: pd.DataFrame, table: str, hops: int) -> GraphPicture:
         The table in the middle, what it refers to at its right, what refers to it at its left; of each column the
         surest tables. Tables of one folder that refer to the same key by the same column are one box. O(edges × hops).
     """
-    column_of, n_left_out = {table: 0}, 0
-    family_of: dict[str, tuple[Any, ...]] = {table: (table,)}
-    members: dict[tuple[Any, ...], list[str]] = {(table,): [table]}
-    nearest = {table}
+    center = _Family(0, "", "", table)
+    members = {center: [table]}
+    family_of = {table: center}
+    nearest, n_left_out = [table], 0
     for _ in range(hops):
-        found: dict[int, list[tuple[Any, ...]]] = {}
-        reached = []
-        for edge in edges.itertuples():
-            for near, far, step in ((edge.table, edge.key_table, 1), (edge.key_table, edge.table, -1)):
-                side = column_of.get(near, 0)
-                if near not in nearest or far in family_of or (side and step * side < 0):
-                    continue
-                folder = far.rpartition("/")[0] if step < 0 else far
-                family = (side + step, folder, edge.column if step < 0 else "", near)
-                if family not in members:
-                    members[family] = []
-                    found.setdefault(side + step, []).append(family)
-                members[family].append(far)
-                family_of[far] = family
-                column_of[far] = side + step
-                reached.append(far)
-        for column, families in found.items():
-            drawn = sum(1 for family in members if len(family) > 1 and family[0] == column) - len(families)
-            for family in families[max(0, _MOST_BOXES - drawn) :]:
-                n_left_out += len(members[family])
-                for name in members.pop(family):
-                    del family_of[name], column_of[name]
-        nearest = {name for name in reached if name in family_of}
-    return _placed(members, family_of, edges, table, n_left_out)
+        found = _further(edges, family_of, nearest)
+        nearest = []
+        for column in {family.column for family in found}:
+            families = [family for family in found if family.column == column]
+            n_left_out += sum(len(found[family]) for family in families[_MOST_BOXES:])
+            for family in families[:_MOST_BOXES]:
+                members[family] = found[family]
+                family_of |= dict.fromkeys(found[family], family)
+                nearest += found[family]
+    return _placed(members, family_of, edges, n_left_out)
+
+
+def _further(edges: pd.DataFrame, family_of: dict[str, _Family], nearest: list[str]) -> dict[_Family, list[str]]:
+    """Find the tables that join with the nearest ones, outwards, by their families; the surest first."""
+    found: dict[_Family, list[str]] = {}
+    met = set(family_of)
+    for edge in edges.itertuples():
+        for near, far, step in ((edge.table, edge.key_table, 1), (edge.key_table, edge.table, -1)):
+            if near not in nearest or far in met or family_of[near].column * step < 0:
+                continue
+            column = family_of[near].column + step
+            folder = far.rpartition("/")[0]
+            family = _Family(column, folder, edge.column, near) if step < 0 else _Family(column, folder, "", far)
+            found.setdefault(family, []).append(far)
+            met.add(far)
+    return found
 
 
 def picture_of_path(joins: pd.DataFrame) -> GraphPicture:
@@ -141,38 +156,31 @@ def picture_of_path(joins: pd.DataFrame) -> GraphPicture:
         _arrow(boxes[i], boxes[i + 1], f"{row.left_column} = {row.right_column}", row.score)
         for i, row in enumerate(joins.itertuples())
     ]
-    return GraphPicture(boxes, arrows, boxes[-1].x + _WIDTH + _MARGIN, _HEIGHT + 2 * _MARGIN, 0)
+    return GraphPicture(boxes, arrows, boxes[-1].x + _WIDTH + _MARGIN, _HEIGHT + 2 * _MARGIN, 0, set(names))
 
 
 def _placed(
-    members: dict[tuple[Any, ...], list[str]],
-    family_of: dict[str, tuple[Any, ...]],
-    edges: pd.DataFrame,
-    center: str,
-    n_left_out: int,
+    members: dict[_Family, list[str]], family_of: dict[str, _Family], edges: pd.DataFrame, n_left_out: int
 ) -> GraphPicture:
     """Place the boxes in columns, each column in the middle of the height, and draw the arrows."""
-    columns: dict[int, list[tuple[Any, ...]]] = {}
+    columns: dict[int, list[_Family]] = {}
     for family in members:
-        columns.setdefault(family[0] if len(family) > 1 else 0, []).append(family)
-    first, most = min(columns), max(map(len, columns.values()))
-    row_height = _HEIGHT + _DOWN
+        columns.setdefault(family.column, []).append(family)
+    first, most, row_height = min(columns), max(map(len, columns.values())), _HEIGHT + _DOWN
     boxes = {
-        family: _box(
-            members[family], column - first, (most - len(own) + 2 * row) * row_height // 2, members[family] == [center]
-        )
+        family: _box(members[family], column - first, (most - len(own) + 2 * row) * row_height // 2, column == 0)
         for column, own in columns.items()
         for row, family in enumerate(own)
     }
-    arrows, drawn = [], set()
+    arrows: dict[tuple[Any, ...], PictureArrow] = {}
     for edge in edges.itertuples():
         start, end = family_of.get(edge.table), family_of.get(edge.key_table)
-        if start is None or end is None or start == end or (start, end, edge.column) in drawn:
-            continue
-        drawn.add((start, end, edge.column))
-        arrows.append(_arrow(boxes[start], boxes[end], f"{edge.column} → {edge.key_column}", edge.score))
+        if start is not None and end is not None and start != end and (start, end, edge.column) not in arrows:
+            label = f"{edge.column} → {edge.key_column}"
+            arrows[start, end, edge.column] = _arrow(boxes[start], boxes[end], label, edge.score)
     width = max(box.x for box in boxes.values()) + _WIDTH + _MARGIN
-    return GraphPicture(list(boxes.values()), arrows, width, most * row_height - _DOWN + 2 * _MARGIN, n_left_out)
+    height = most * row_height - _DOWN + 2 * _MARGIN
+    return GraphPicture(list(boxes.values()), list(arrows.values()), width, height, n_left_out, set(family_of))
 
 
 def _box(tables: list[str], column: int, y: int, is_center: bool) -> PictureBox:
@@ -199,6 +207,5 @@ def _arrow(start: PictureBox, end: PictureBox, label: str, score: float) -> Pict
 
 
 def _short(text: str, letters: int = _LETTERS) -> str:
-    """Cut a text in its middle."""
-    half = (letters - 1) // 2
-    return text if len(text) <= letters else f"{text[: letters - 1 - half]}…{text[-half:]}"
+    """Cut a text behind its beginning: the ends of the names of tables tell them apart."""
+    return text if len(text) <= letters else f"{text[:_HEAD]}…{text[_HEAD + 1 - letters :]}"

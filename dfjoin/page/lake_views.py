@@ -66,17 +66,18 @@ def show_graph(visit: Visit) -> Response:
     graph = _graph(visit)
     if graph is None:
         return visit.render("waiting.html")
-    near = graph.around(table, hops).edges
-    near = near[near["score"] >= least]
-    own = near[(near["table"] == table) | (near["key_table"] == table)] if hops == 1 else near
+    visit.work.lake.describe(table)
+    edges = graph.edges[graph.edges["score"] >= least]
+    picture = picture_around(edges, table, hops)
+    drawn = edges[edges["table"].isin(picture.tables) & edges["key_table"].isin(picture.tables)]
     return visit.render(
         "graph.html",
         table=table,
         hops=hops,
         least=least,
         smallest=_LEAST_SCORE,
-        picture=picture_around(own, table, hops) if len(own) else None,
-        edges=own.head(_SHOWN_EDGES).to_dict("records"),
+        picture=picture if len(picture.boxes) > 1 else None,
+        edges=drawn.head(_SHOWN_EDGES).to_dict("records"),
     )
 
 
