@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import mimetypes
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,9 @@ from dfjoin.page.visit import handler
 from dfjoin.page.work import Work
 
 __all__ = ["Site", "make_site"]
+
+_AT_ONCE = 32
+"""Requests that are answered at once; others wait."""
 
 _STATIC = Path(__file__).parent / "static"
 _FILES = {path.name: path for path in _STATIC.iterdir() if path.is_file()}
@@ -77,6 +81,7 @@ class Site:
     def __init__(self, work: Work | None, progress: BuildProgress | None = None) -> None:
         self.work = work
         self.progress = progress
+        self.at_once = asyncio.Semaphore(_AT_ONCE)
 
 
 def make_site(site: Site, token: str, port: int, host: str = "127.0.0.1") -> Guard:

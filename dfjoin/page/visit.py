@@ -5,10 +5,10 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
-import anyio.to_thread
 from starlette.datastructures import FormData, ImmutableMultiDict
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
@@ -118,6 +118,28 @@ class Visit:
         self._left.set()
 
 
+async def _in_thread(make: Callable[[], Response]) -> Response:
+    """Await what a thread makes. The thread does not outlive the process: an interrupt ends the server, busy or not."""
+    loop = asyncio.get_running_loop()
+    made: asyncio.Future[Response] = loop.create_future()
+
+    def tell(result: Response | None, error: BaseException | None) -> None:
+        if not made.done():
+            made.set_result(result) if result is not None else made.set_exception(error or RuntimeError())
+
+    def run() -> None:
+        result, problem = None, None
+        try:
+            result = make()
+        except Exception as error:
+            problem = error
+        with suppress(RuntimeError):  # the server has ended meanwhile
+            loop.call_soon_threadsafe(tell, result, problem)
+
+    threading.Thread(target=run, name="dfjoin-page", daemon=True).start()
+    return await made
+
+
 def handler(function: Callable[[Visit], Response]) -> Callable[[Request], Any]:
     """Make an endpoint of a function that answers a visit; it runs in a thread."""
 
@@ -128,7 +150,8 @@ def handler(function: Callable[[Visit], Response]) -> Callable[[Request], Any]:
         visit = Visit(request, form)
         watching = asyncio.create_task(visit.watch())
         try:
-            return await anyio.to_thread.run_sync(visit.answer, function)
+            async with visit.site.at_once:
+                return await _in_thread(lambda: visit.answer(function))
         finally:
             watching.cancel()
             if form is not None:

@@ -7,7 +7,7 @@ import threading
 import warnings
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
@@ -150,7 +150,6 @@ class Work:
         self._frames = LatestValues(_FRAME_BYTES)
         self._kept = LatestValues(_SEARCHES)
         self._lock = threading.Lock()
-        self._maker = ThreadPoolExecutor(1, "dfjoin-page")
         self._awaited: dict[Any, Future[Any]] = {}
 
     # Sources -----------------------------------------------------------------------------------------------
@@ -294,9 +293,10 @@ class Work:
         """Return what takes long to make, made once for a version of the index; None while a thread makes it."""
         name = (self.lake.manifest.index_uuid, self.lake.version, key)
         with self._lock:
-            if name not in self._awaited:
-                self._awaited[name] = self._maker.submit(make)
-            made = self._awaited[name]
+            made = self._awaited.get(name)
+            if made is None:
+                made = self._awaited[name] = Future()
+                threading.Thread(target=_fulfil, args=(made, make), daemon=True).start()
         try:
             return made.result(timeout=_WAITED)
         except TimeoutError:
@@ -309,6 +309,14 @@ class Work:
         except DfjoinError:
             return None
         return latest if latest != self.lake.version else None
+
+
+def _fulfil(made: Future[Any], make: Callable[[], Any]) -> None:
+    """Make what is awaited, or tell why it cannot be made."""
+    try:
+        made.set_result(make())
+    except Exception as error:
+        made.set_exception(error)
 
 
 def _bytes_of(frame: pd.DataFrame | None) -> int:

@@ -3,6 +3,8 @@
 import json
 import re
 import socket
+import subprocess
+import sys
 import time
 
 import httpx
@@ -13,6 +15,7 @@ import dfjoin
 from dfjoin.cli.main import main
 from dfjoin.errors import IndexNotFoundError, InvalidParameterError, InvalidTypeError, MissingDependencyError
 from dfjoin.page import serve
+from tests.conftest import PROJECT
 
 
 @pytest.fixture
@@ -156,3 +159,24 @@ def test_a_newer_version_is_offered(tmp_path):
         assert "Another process has written version 2 of the index" in client.get("/lake").text
         assert "2 tables" in client.post("/lake/refresh").text
     page.stop()
+
+
+def test_a_busy_server_ends_with_an_interrupt(example_lake, tmp_path):
+    """A join that takes long does not keep the process."""
+    code = (
+        "import sys, threading, time, httpx\n"
+        "from dfjoin.page import serve, site\n"
+        "site._PAGES['/slow'] = lambda visit: time.sleep(60)\n"
+        "page = serve.explore(sys.argv[1], open_browser=False)\n"
+        "client = httpx.Client(follow_redirects=True)\n"
+        "client.get(page.url)\n"
+        "slow = threading.Thread(target=lambda: client.get(page.url.split('/?')[0] + '/slow'), daemon=True)\n"
+        "slow.start()\n"
+        "time.sleep(0.5)\n"
+        "threading.Timer(0.2, __import__('_thread').interrupt_main).start()\n"
+        "page.wait()\n"
+        "print('ended')\n"
+    )
+    command = [sys.executable, "-c", code, str(example_lake.path)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=45, cwd=PROJECT, check=False)
+    assert done.stdout == "ended\n", done.stderr
