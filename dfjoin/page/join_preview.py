@@ -117,7 +117,7 @@ def preview(work: Work, state: TableState, form: JoinForm) -> JoinPreview:
     TableNotFoundError
         If the search does not find the table any more.
     """
-    made: JoinPreview = work.kept(("preview", state.name, form), lambda: _preview(work, state, form))
+    made: JoinPreview = work.kept_with_frame(("preview", state.name, form), lambda: _preview(work, state, form))
     return made
 
 

@@ -289,6 +289,11 @@ class Work:
         """Return what was computed for a key of this version of the index; one of the last ones, else made now."""
         return self._kept.get((self.lake.manifest.index_uuid, self.lake.version, *key), make)
 
+    def kept_with_frame(self, key: tuple[Any, ...], make: Callable[[], Any]) -> Any:
+        """Do the same for what has a ``frame``, which counts as the tables of states do."""
+        name = (self.lake.manifest.index_uuid, self.lake.version, *key)
+        return self._frames.get(name, make, lambda made: _bytes_of(made.frame))
+
     def awaited(self, key: str, make: Callable[[], Any]) -> Any:
         """Return what takes long to make, made once for a version of the index; None while a thread makes it."""
         name = (self.lake.manifest.index_uuid, self.lake.version, key)

@@ -1,4 +1,7 @@
-"""Load on a page: ``python -m tests.page.load INDEX``: twenty people at once, beside one; or random requests."""
+"""Load on a page: ``python -m tests.page.load INDEX``: twenty people at once, beside one; or random requests.
+
+People look at each page for some two seconds before they go on; with ``--think 0`` they do not look at all.
+"""
 
 import argparse
 import collections
@@ -51,19 +54,21 @@ def random_requests(client, states, rng, n):
     return counts
 
 
-def journey(server_url, state):
+def journey(server_url, state, join, think=0.0):
     """Look at the pages of a search and a join; return the seconds of each request."""
-    seconds = []
+    seconds, rng = [], random.Random()
+    time.sleep(rng.random() * think)
     with httpx.Client(follow_redirects=True, timeout=120) as client:
         client.get(server_url)
         base = server_url.split("/?")[0].split("/s/")[0]
         for path in (
             state,
             f"{state}/search?on=Country",
-            f"{state}/join?on=Country&{JOINED}",
+            join,
             "/lake",
             "/tables?words=country",
         ):
+            time.sleep(think * (0.5 + rng.random()))
             start = time.perf_counter()
             answer = client.get(base + path)
             seconds.append(time.perf_counter() - start)
@@ -71,18 +76,15 @@ def journey(server_url, state):
     return seconds
 
 
-JOINED = ""
-
-
 def main():
     """Measure."""
-    global JOINED
     from dfjoin.page.serve import explore
 
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("index")
     parser.add_argument("--random", type=int, default=0, help="so many random requests in the place of people")
     parser.add_argument("--people", type=int, default=20)
+    parser.add_argument("--think", type=float, default=2.0, help="seconds between two pages")
     options = parser.parse_args()
     page = explore(options.index, str(PROJECT / "examples" / "facilities.csv"), open_browser=False)
     state = page.url.split("?")[0].removeprefix(page.url.split("/s/")[0])
@@ -94,11 +96,15 @@ def main():
             print("alive:", client.get("/lake").status_code)
             return
         hit = client.get(f"{state}/search?on=Country&view=table").text
-        JOINED = hit.split("/join?")[1].split('"')[0].replace("&amp;", "&").replace("on=Country&", "")
-    journey(page.url, state)
-    one = [second for _ in range(3) for second in journey(page.url, state)]
+        join = f"{state}/join?" + hit.split("/join?")[1].split('"')[0].replace("&amp;", "&")
+    journey(page.url, state, join)
+    one = [second for _ in range(3) for second in journey(page.url, state, join)]
     with concurrent.futures.ThreadPoolExecutor(options.people) as pool:
-        many = [s for seconds in pool.map(lambda _: journey(page.url, state), range(options.people)) for s in seconds]
+        many = [
+            s
+            for seconds in pool.map(lambda _: journey(page.url, state, join, options.think), range(options.people))
+            for s in seconds
+        ]
     p95 = [statistics.quantiles(seconds, n=20)[-1] for seconds in (one, many)]
     print(
         f"p95: one person {1e3 * p95[0]:.0f} ms, {options.people} at once {1e3 * p95[1]:.0f} ms, {p95[1] / p95[0]:.1f} times"
