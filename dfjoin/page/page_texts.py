@@ -109,7 +109,7 @@ TEXTS: dict[str, Any] = {
     "can_be_key": "a key",
     "distinct": "{} distinct",
     "nulls": "{} missing",
-    "more_columns": "{} further columns stand in the table below.",
+    "more_columns": "Further columns",
     "way": "How values match",
     "ways": {
         "equal": "Equal values",
@@ -135,7 +135,8 @@ TEXTS: dict[str, Any] = {
     "month_first": "March 4",
     "find_tables": "Find tables that join",
     "rows": "Rows",
-    "first_rows": "The first {} are shown.",
+    "first_rows": "The first {} rows are shown.",
+    "first_columns": "The first {} columns are shown.",
     "missing": "missing",
     "new": "new",
     # Search
@@ -230,7 +231,6 @@ TEXTS: dict[str, Any] = {
     # Review
     "review_title": "Review pairs with {}",
     "review_lead": "The doubtful pairs come first. What you answer holds, whatever is learned.",
-    "review_key": "Key of the table",
     "precision": "Precision to aim at",
     "joined_by": "Joined by",
     "estimated": "estimated precision {:.3f}",

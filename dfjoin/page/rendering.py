@@ -18,9 +18,12 @@ from dfjoin._html import DARK, LIGHT
 from dfjoin._visible import visible, visible_lines
 from dfjoin.page.page_texts import TEXTS
 
-__all__ = ["cell_text", "environment", "palette"]
+__all__ = ["cell_text", "environment", "palette", "shown_part"]
 
-_MOST_CHARACTERS = 120
+_MOST_CHARACTERS = 80
+_MOST_CELLS, _MOST_COLUMNS = 4_000, 200
+"""Cells of a table that a page shows, and columns: no page is heavier than half a megabyte."""
+
 _BAR = (
     '<svg class="bar" viewBox="0 0 100 6" preserveAspectRatio="none" aria-hidden="true">'
     '<rect class="track" width="100" height="6" rx="3"/><rect class="fill" width="{:.1f}" height="6" rx="3"/></svg>'
@@ -94,6 +97,12 @@ def _count(number: int, noun: str) -> str:
     """Write a number with its noun."""
     one, several = TEXTS["nouns"][noun]
     return f"{number:,} {one if number == 1 else several}"
+
+
+def shown_part(df: pd.DataFrame, most_rows: int) -> pd.DataFrame:
+    """Return the first rows and columns of a frame, as many as a page shows."""
+    n_columns = min(df.shape[1], _MOST_COLUMNS)
+    return df.iloc[: min(most_rows, max(5, _MOST_CELLS // max(1, n_columns))), :n_columns]
 
 
 def cell_text(value: Any) -> str | None:

@@ -19,6 +19,7 @@ from dfjoin.page.join_preview import (
     preview,
 )
 from dfjoin.page.page_texts import TEXTS
+from dfjoin.page.rendering import shown_part
 from dfjoin.page.steps import JoinFound, json_of_step
 from dfjoin.page.table_views import step_list
 from dfjoin.page.visit import Visit
@@ -144,7 +145,7 @@ def show_join(visit: Visit) -> Response:
         steps=step_list(state),
         form=form,
         made=made,
-        rows=made.frame.head(_SHOWN_ROWS),
+        rows=shown_part(made.frame, _SHOWN_ROWS),
         new=made.new,
         hows=HOWS,
         rules=RULES,

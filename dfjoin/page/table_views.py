@@ -13,6 +13,7 @@ from dfjoin.page.column_cards import column_cards, is_place
 from dfjoin.page.given_table import DIALECT_OPTIONS
 from dfjoin.page.hit_search import WAYS, folder_of, proposed_key
 from dfjoin.page.page_texts import TEXTS
+from dfjoin.page.rendering import shown_part
 from dfjoin.page.visit import Visit
 from dfjoin.page.work import TableState
 
@@ -21,7 +22,7 @@ __all__ = ["choose_table", "home", "paste", "read_again", "show", "start", "step
 _SHOWN_ROWS = 100
 _SHOWN_TABLES = 60
 _MOST_COLUMNS = 60
-"""Columns that have a card of their own; the others are in the list of keys and in the table."""
+"""Columns that have a card of their own; the others are named below the cards."""
 
 
 def home(visit: Visit) -> Response:
@@ -122,11 +123,11 @@ def show(visit: Visit) -> Response:
         state=state,
         steps=step_list(state),
         cards=cards[:_MOST_COLUMNS],
-        n_more=max(0, len(cards) - _MOST_COLUMNS),
+        others=[card.name for card in cards[_MOST_COLUMNS:]],
         chosen=chosen,
         ways=WAYS,
         reading=_reading(visit, state),
-        rows=state.frame.head(_SHOWN_ROWS),
+        rows=shown_part(state.frame, _SHOWN_ROWS),
         new=[],
     )
 
