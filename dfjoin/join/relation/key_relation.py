@@ -186,8 +186,10 @@ class Relation:
         """Return what was found as plain JSON values, for the report."""
         keys, kinds, n_keys = self.pairs.left, self.pairs.kinds, self.left.index.n_keys
         found: dict[str, Any] = {
-            "n_keys": {kind: count_distinct(keys[kinds == n], n_keys) for n, kind in enumerate(KINDS)}
+            "n_keys": {kind: count_distinct(keys[kinds == n], n_keys) for n, kind in enumerate(KINDS[:3])}
         }
+        if (kinds == KINDS.index("reviewed")).any():
+            found["n_keys"]["reviewed"] = count_distinct(keys[kinds == KINDS.index("reviewed")], n_keys)
         if self.programs.found:
             found["transform"] = {**without_tried(self.programs), "n_respelled": self.n_respelled}
         if self.elements is not None:
