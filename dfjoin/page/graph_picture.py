@@ -9,7 +9,7 @@ import pandas as pd
 
 __all__ = ["GraphPicture", "PictureArrow", "PictureBox", "picture_around", "picture_of_path"]
 
-_WIDTH, _HEIGHT, _ACROSS, _DOWN, _MARGIN = 236, 46, 150, 18, 12
+_WIDTH, _HEIGHT, _ACROSS, _DOWN, _MARGIN = 236, 46, 170, 18, 12
 """Size of a box, space between boxes beside and below each other, and margin, in pixels."""
 
 _MOST_BOXES = 12
@@ -112,8 +112,9 @@ def picture_around(edges: pd.DataFrame, table: str, hops: int) -> GraphPicture:
     Returns
     -------
     GraphPicture
-        The table in the middle, what it refers to at its right, what refers to it at its left; of each column the
-        surest tables. Tables of one folder that refer to the same key by the same column are one box. O(edges × hops).
+        The table in the middle, what it refers to at its right, what refers to it at its left, and what is further
+        away behind these; of each column the surest tables. Tables of one folder that refer to the same key by the same
+        column are one box. O(edges × hops).
     """
     center = _Family(0, "", "", table)
     members = {center: [table]}
@@ -138,9 +139,10 @@ def _further(edges: pd.DataFrame, family_of: dict[str, _Family], nearest: list[s
     met = set(family_of)
     for edge in edges.itertuples():
         for near, far, step in ((edge.table, edge.key_table, 1), (edge.key_table, edge.table, -1)):
-            if near not in nearest or far in met or family_of[near].column * step < 0:
+            if near not in nearest or far in met:
                 continue
-            column = family_of[near].column + step
+            own = family_of[near].column
+            column = own + (step if own == 0 else own // abs(own))
             folder = far.rpartition("/")[0]
             family = _Family(column, folder, edge.column, near) if step < 0 else _Family(column, folder, "", far)
             found.setdefault(family, []).append(far)
@@ -176,7 +178,7 @@ def _placed(
     for edge in edges.itertuples():
         start, end = family_of.get(edge.table), family_of.get(edge.key_table)
         if start is not None and end is not None and start != end and (start, end, edge.column) not in arrows:
-            label = f"{edge.column} → {edge.key_column}"
+            label = edge.column if edge.column == edge.key_column else f"{edge.column} → {edge.key_column}"
             arrows[start, end, edge.column] = _arrow(boxes[start], boxes[end], label, edge.score)
     width = max(box.x for box in boxes.values()) + _WIDTH + _MARGIN
     height = most * row_height - _DOWN + 2 * _MARGIN
