@@ -52,11 +52,6 @@ class ColumnCard:
         """Whether each row has a value of its own."""
         return self.n_rows > 1 and self.n_distinct == self.n_rows
 
-    @property
-    def can_be_searched(self) -> bool:
-        """Whether a search by equal values can take it."""
-        return self.n_distinct >= 2 and self.kind != "truth"
-
 
 def column_cards(df: pd.DataFrame) -> list[ColumnCard]:
     """Describe each column of a frame; O(rows log rows) for each."""

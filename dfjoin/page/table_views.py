@@ -136,6 +136,7 @@ def _proposed(visit: Visit, state: TableState) -> list[str]:
     """Return the key that is chosen already: places, else the column with the most useful candidate."""
     names = list(state.frame.columns)
     key = proposed_key(visit.work, state)
+    visit.warnings.clear()  # nobody has asked for this search
     if key is not None:
         return [key]
     places = [[a, b] for a in names for b in names if a != b and is_place([a, b])]

@@ -7,9 +7,8 @@ import threading
 from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
-from urllib.parse import parse_qs, urlsplit
 
-from starlette.datastructures import FormData, ImmutableMultiDict
+from starlette.datastructures import FormData
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
@@ -90,11 +89,6 @@ class Visit:
     def go(self, path: str) -> Response:
         """Send the person to another page."""
         return RedirectResponse(path, 303)
-
-    def referring_query(self) -> ImmutableMultiDict[str, str]:
-        """Return the fields of the page that the request came from."""
-        told = parse_qs(urlsplit(self.request.headers.get("referer", "")).query)
-        return ImmutableMultiDict([(name, value) for name, values in told.items() for value in values])
 
     def answer(self, function: Callable[[Visit], Response]) -> Response:
         """Call what answers; an error of dfjoin becomes a page that says what is wrong."""

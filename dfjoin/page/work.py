@@ -134,6 +134,20 @@ def warnings_told() -> Iterator[list[str]]:
         _told.reset(token)
 
 
+def _with_warnings(make: Callable[[], Any]) -> tuple[Any, list[str]]:
+    """Make a value, and note what dfjoin warns of."""
+    with warnings_told() as told:
+        return make(), told
+
+
+def _tell_again(value: Any, told: list[str]) -> Any:
+    """Return a value; tell the request what dfjoin warned of when it was made."""
+    of_request = _told.get()
+    if of_request is not None:
+        of_request += [text for text in told if text not in of_request]
+    return value
+
+
 class Work:
     """A lake and the states that people made of its tables.
 
@@ -286,13 +300,17 @@ class Work:
     # Searches ----------------------------------------------------------------------------------------------
 
     def kept(self, key: tuple[Any, ...], make: Callable[[], Any]) -> Any:
-        """Return what was computed for a key of this version of the index; one of the last ones, else made now."""
-        return self._kept.get((self.lake.manifest.index_uuid, self.lake.version, *key), make)
+        """Return what was computed for a key of this version of the index; one of the last ones, else made now.
+
+        What dfjoin warned of when it was made is told again.
+        """
+        name = (self.lake.manifest.index_uuid, self.lake.version, *key)
+        return _tell_again(*self._kept.get(name, lambda: _with_warnings(make)))
 
     def kept_with_frame(self, key: tuple[Any, ...], make: Callable[[], Any]) -> Any:
         """Do the same for what has a ``frame``, which counts as the tables of states do."""
         name = (self.lake.manifest.index_uuid, self.lake.version, *key)
-        return self._frames.get(name, make, lambda made: _bytes_of(made.frame))
+        return _tell_again(*self._frames.get(name, lambda: _with_warnings(make), lambda made: _bytes_of(made[0].frame)))
 
     def awaited(self, key: str, make: Callable[[], Any]) -> Any:
         """Return what takes long to make, made once for a version of the index; None while a thread makes it."""

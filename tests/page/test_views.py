@@ -40,6 +40,15 @@ def test_a_search_shows_what_discover_joinable_finds(client, people, example_lak
     assert len(re.findall(r"<tr><td>", weak)) >= len(hits)
 
 
+def test_what_a_search_warns_of_is_told_each_time(client, start):
+    codes = "2108 10001 19103 80202 90012 60601 98101 30303 3301 75201 4330".split()
+    state = start("Postal\tn\n" + "\n".join(f"{code}\t{i}" for i, code in enumerate(codes)))
+    assert "dtype=str" not in client.get(state).text
+    fields = {"on": "Postal"}
+    told = [client.get(f"{state}/search", params=fields).text.count('class="note attention"') for _ in range(2)]
+    assert told[0] == told[1] == 1
+
+
 def test_hits_are_narrowed_down(client, people):
     page = plain(client.get(f"{people}/search?on=country&folder=codes").text)
     assert "codes/calling_codes.csv" in page and "geo/countries.csv" not in page and " of " in page
@@ -266,7 +275,7 @@ def test_columns_are_described():
     assert cards["text"].frequent == [("a", 2), ("b", 1)] and cards["text"].n_null == 1 and not cards["text"].is_key
     assert cards["day"].kind == "date" and (cards["day"].lowest, cards["day"].highest) == ("2024-01-01", "2024-01-09")
     assert sum(height > 0 for height in cards["id"].heights) == 4 and max(cards["id"].heights) == 1
-    assert cards["flag"].kind == "truth" and not cards["flag"].can_be_searched
+    assert cards["flag"].kind == "truth"
     assert cards["list"].n_distinct == -1 and cards["none"].n_distinct == 0
 
 
