@@ -51,6 +51,7 @@ def visit_pages(page, url):
     page.goto(joined.split("/s/")[0] + "/lake/table?name=geo/countries.csv")
     yield "lake_table"
     page.goto(joined.split("/s/")[0] + "/lake/graph?table=geo/countries.csv")
+    page.wait_for_selector("h1:has-text('joins with')")
     yield "graph"
     page.goto(joined.split("/s/")[0] + "/lake/path?from=geo/capitals.csv&to=economy/currency_signs.csv")
     yield "path"

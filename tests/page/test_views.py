@@ -1,6 +1,7 @@
 """Pages without a script: what a search, a join, a review and the lake show, and what a person can choose."""
 
 import re
+import time
 from pathlib import Path
 
 import httpx
@@ -192,7 +193,10 @@ def test_a_removed_step_that_others_need_is_told(client, wide):
 
 
 def test_the_lake_shows_its_graph_and_paths(client):
-    page = client.get("/lake/graph?table=geo/countries.csv").text
+    page, end = client.get("/lake/graph?table=geo/countries.csv").text, time.monotonic() + 60
+    while "The join graph is being made" in page and time.monotonic() < end:
+        time.sleep(0.2)
+        page = client.get("/lake/graph?table=geo/countries.csv").text
     assert "<svg" in page and "continents.csv" in page
     assert "No table is likely" in client.get("/lake/graph?table=geo/countries.csv&score=0.99").text
     assert "Path 1" in client.get("/lake/path?from=geo/countries.csv&to=geo/continents.csv").text
