@@ -42,7 +42,7 @@ def test_a_search_shows_what_discover_joinable_finds(client, people, example_lak
 
 
 def test_what_a_search_warns_of_is_told_each_time(client, start):
-    codes = "2108 10001 19103 80202 90012 60601 98101 30303 3301 75201 4330".split()
+    codes = ["2108", "10001", "19103", "80202", "90012", "60601", "98101", "30303", "3301", "75201", "4330"]
     state = start("Postal\tn\n" + "\n".join(f"{code}\t{i}" for i, code in enumerate(codes)))
     assert "dtype=str" not in client.get(state).text
     fields = {"on": "Postal"}
