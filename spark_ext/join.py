@@ -92,6 +92,11 @@ def auto_join(frame: Any, other: Any, where: str, arguments: dict[str, Any]) -> 
     """
     check_choice(where, "where", WHERE)
     options = join_options(**arguments)
+    if options.reviewed is not None:
+        raise InvalidParameterError(
+            "`reviewed` applies to frames of pandas: Spark carries out a plan, which holds no pairs of a person; join "
+            "the frames in pandas, or leave it out"
+        )
     check_once(frame, "df")
     spark = frame.sparkSession
     with counting() as collected:

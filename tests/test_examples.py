@@ -25,9 +25,15 @@ def _run(name, tmp_path):
         text=True,
         check=False,
         timeout=300,
+        stdin=subprocess.DEVNULL,
     )
     assert done.returncode == 0, done.stderr
     return done.stdout, done.stderr
+
+
+def test_explore(tmp_path):
+    out, err = _run("explore.py", tmp_path)
+    assert re.fullmatch(r"Open http://127\.0\.0\.1:\d+/s/[0-9a-f]{32}\?token=[\w-]{32}\n", out), err
 
 
 def test_quickstart(tmp_path):

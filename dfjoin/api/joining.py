@@ -38,6 +38,7 @@ def auto_join(
     fuzzy: bool | None = None,
     precision: float = 0.95,
     examples: list[tuple[str | tuple[str, ...], str | tuple[str, ...]]] | None = None,
+    reviewed: list[tuple[str, str, bool]] | None = None,
     pad: int | None = None,
     dayfirst: bool | None = None,
     plan: JoinPlan | dict[str, Any] | None = None,
@@ -139,8 +140,8 @@ def auto_join(
         Most rows out per row in, with ``aggregate=None``. A join that would make more is refused before it is made.
     indicator : bool, default False
         Add ``_merge``: both, left_only or right_only. Where keys of two frames are related by a program or by
-        similarity, also ``_match`` (equal, program, fuzzy) and ``_distance`` (0 to 1) of each row; where they are
-        joined by distance, ``_match`` is distance or spelling, and ``_distance`` is in the unit of `radius`.
+        similarity, also ``_match`` (equal, program, fuzzy, reviewed) and ``_distance`` (0 to 1) of each row; where they
+        are joined by distance, ``_match`` is distance or spelling, and ``_distance`` is in the unit of `radius`.
     transform, fuzzy : bool, optional; `transform` also "accept"
         Between two frames: look for programs over the columns of one frame whose results are the key of the
         other, and match the keys that are left by string similarity. The other frame's key is added. Where the
@@ -166,6 +167,11 @@ def auto_join(
         They may read the rows that hold the values; an example that contradicts the others is named in a warning.
         The programs of the report know how sure each result is (`Program.predict`), and leave out what is not; the
         join takes every result that is a key of the other table.
+    reviewed : list of (left value, right value, bool), optional
+        Pairs of texts of single keys that a person has looked at. Those with True are joined, those with False are not,
+        whatever programs and similarity say; others are joined as without them. The cells are compared as they are
+        written. A pair of a value that no row has does nothing. They decide pairs and teach nothing, and a plan does
+        not hold them: pass them again.
     pad : int, optional
         Digits to which shorter integers of the key are written with zeros in front, of either key between two
         frames: with 5, ``501`` matches ``"00501"``. A search result and a plan have their own. By default codes that
@@ -277,6 +283,7 @@ def auto_join(
         fuzzy=fuzzy,
         precision=precision,
         examples=examples,
+        reviewed=reviewed,
         pad=pad,
         dayfirst=dayfirst,
         plan=plan,

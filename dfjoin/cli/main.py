@@ -16,6 +16,7 @@ from dfjoin._version import __version__
 from dfjoin.cli.build_command import add_build_command
 from dfjoin.cli.command import Parser, add_command, in_shell_words
 from dfjoin.cli.discover_command import add_discover_command
+from dfjoin.cli.explore_command import add_explore_command
 from dfjoin.cli.graph import add_graph_command
 from dfjoin.cli.info_command import add_info_command
 from dfjoin.cli.join_command import add_join_command
@@ -108,6 +109,7 @@ def _parsers() -> tuple[Parser, dict[str, Parser]]:
     add_info_command(commands)
     add_look_up_commands(commands)
     add_graph_command(commands)
+    add_explore_command(commands)
     add_maintenance_commands(commands)
     add_command(commands, "warmup", _WARMUP_HELP, _warmup)
     return parser, commands.choices

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import tempfile
 import time
 from collections.abc import Iterable
 from contextlib import suppress
@@ -19,6 +18,7 @@ import pyarrow as pa
 from pyarrow import fs
 
 from dfjoin import _validation as check
+from dfjoin._user_cache import user_cache
 from dfjoin.errors import InvalidParameterError
 from dfjoin.index.file_store import FileStore
 from dfjoin.index.layout import FRAMES, MANIFESTS, manifest_path, version_of
@@ -124,21 +124,13 @@ def discard_there(path: Path) -> None:
 
 def _cache() -> Path:
     """Return the user's directory for mirrors; nobody else may write there."""
-    home = os.environ.get("DFJOIN_CACHE_DIR") or os.environ.get("XDG_CACHE_HOME") or os.environ.get("LOCALAPPDATA")
-    places = [Path(home) / "dfjoin"] if home else []
-    places += [Path.home() / ".cache" / "dfjoin", Path(tempfile.gettempdir()) / f"dfjoin-{_user()}"]
-    for place in places:
-        cache = place / _CACHE
-        try:
-            cache.mkdir(mode=0o700, parents=True, exist_ok=True)
-            if os.name == "nt" or (cache.stat().st_uid == _user() and os.access(cache, os.W_OK)):
-                return cache
-        except OSError:
-            continue
-    raise InvalidParameterError(
-        "`index` is a URI, whose files are kept in a directory of this user, and none can be written; set "
-        "DFJOIN_CACHE_DIR to one"
-    )
+    cache = user_cache(_CACHE)
+    if cache is None:
+        raise InvalidParameterError(
+            "`index` is a URI, whose files are kept in a directory of this user, and none can be written; set "
+            "DFJOIN_CACHE_DIR to one"
+        )
+    return cache
 
 
 def _trim_cache(own: Path) -> None:
@@ -174,10 +166,6 @@ def _size_of(directory: Path) -> int:
             with suppress(OSError):
                 total += Path(place, name).stat().st_size
     return total
-
-
-def _user() -> int:
-    return os.getuid() if hasattr(os, "getuid") else 0
 
 
 class Mirror:

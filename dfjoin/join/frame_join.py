@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -90,8 +91,22 @@ def join_frames(df: pd.DataFrame, other: pd.DataFrame, options: JoinOptions) -> 
     if relation is not None:
         if named is None:
             relation = break_ties(relation, left, right)
+        if options.reviewed is not None:
+            relation = _reviewed(relation, options.reviewed)
         return _join_related(account, right, relation, options)
+    if options.reviewed is not None:
+        warn("`reviewed` pairs are of keys that programs or similarity relate, and there is no such relation here")
     return account if equal is None else _join_equal(account, right, equal, options)
+
+
+def _reviewed(relation: Relation, reviewed: Sequence[tuple[str, str, bool]]) -> Relation:
+    """Apply what a person said of pairs of a relation."""
+    if len(relation.left_columns) != 1 or len(relation.right_columns) != 1 or relation.elements is not None:
+        raise InvalidParameterError(
+            f"`reviewed` needs keys of one column each, got {' + '.join(relation.left_columns)} = "
+            f"{' + '.join(relation.right_columns)}; name one column of either frame, or leave `reviewed` out"
+        )
+    return relation.with_reviewed(reviewed)
 
 
 def join_frame_again(df: pd.DataFrame, other: pd.DataFrame, plan: JoinPlan, options: JoinOptions) -> JoinAccount:

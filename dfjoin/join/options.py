@@ -17,7 +17,7 @@ from dfjoin.transform.taught_join import Example, is_unicode
 
 __all__ = ["MANY_HOWS", "RELATION_OPTIONS", "JoinOptions", "join_options", "refuse_options"]
 
-RELATION_OPTIONS = ("transform", "fuzzy", "precision", "examples")
+RELATION_OPTIONS = ("transform", "fuzzy", "precision", "examples", "reviewed")
 """Options that say how the keys of two frames may be related."""
 
 CHANCE_SCORE = 0.1
@@ -65,6 +65,8 @@ class JoinOptions:
         Share of right pairs that the fuzzy join is to reach.
     examples : tuple of (left value, right value) or None
         Values that belong together, to learn programs from: a text, or a tuple of texts for several columns.
+    reviewed : tuple of (left value, right value, bool) or None
+        Texts that are joined, or not, whatever else says.
     pad : int or None
         Digits to which integers of the key are written with zeros in front.
     dayfirst : bool or None
@@ -102,6 +104,7 @@ class JoinOptions:
     fuzzy: bool | None = None
     precision: float = 0.95
     examples: tuple[Example, ...] | None = None
+    reviewed: tuple[tuple[str, str, bool], ...] | None = None
     pad: int | None = None
     dayfirst: bool | None = None
     plan: Any = None
@@ -138,7 +141,7 @@ class JoinOptions:
     @property
     def is_relation_requested(self) -> bool:
         """Whether a relation of the keys is to be found in any case, equal keys or not."""
-        return bool(self.transform or self.fuzzy or self.examples)
+        return bool(self.transform or self.fuzzy or self.examples or self.reviewed)
 
     @property
     def is_relation_allowed(self) -> bool:
@@ -192,6 +195,21 @@ def _check_examples(value: Any, name: str) -> tuple[Example, ...] | None:
     return tuple((_as_taught(left), _as_taught(right)) for left, right in value)
 
 
+def _check_reviewed(value: Any, name: str) -> tuple[tuple[str, str, bool], ...] | None:
+    if value is None:
+        return None
+    if not isinstance(value, (list, tuple)):
+        raise InvalidTypeError(f"`{name}` must be a list of (left value, right value, bool), got {check.show(value)}")
+    for one in value:
+        is_pair = isinstance(one, (list, tuple)) and [type(part) for part in one] == [str, str, bool]
+        if not is_pair or not all(map(is_unicode, one[:2])):
+            raise InvalidTypeError(
+                f"`{name}` must be triples of two texts and a bool, (left value, right value, True if they belong "
+                f"together), got {check.show(one)}"
+            )
+    return tuple((left, right, is_right) for left, right, is_right in value)
+
+
 def _as_taught(value: Any) -> str | tuple[str, ...]:
     return value if isinstance(value, str) else tuple(value)
 
@@ -238,6 +256,7 @@ _CHECKS: dict[str, Callable[[Any, str], Any]] = {
     "fuzzy": _one_of(None, True, False),
     "precision": check.check_fraction,
     "examples": _check_examples,
+    "reviewed": _check_reviewed,
     "max_expansion": _check_expansion,
     "columns": _check_columns,
     "aggregate": _check_aggregate,

@@ -16,6 +16,7 @@ from dfjoin.store import overview
 if TYPE_CHECKING:
     from dfjoin.containment.join_graph import JoinGraph
     from dfjoin.containment.result_stream import ContainedPairs
+    from dfjoin.page.serve import PageServer
 
 __all__ = ["LakeContents"]
 
@@ -346,6 +347,62 @@ class LakeContents(OpenedLake):
         from dfjoin.containment.join_graph import build_graph
 
         return build_graph(self._snapshot, threshold, min_score, tables)
+
+    def explore(
+        self,
+        df: pd.DataFrame | None = None,
+        *,
+        host: str = "127.0.0.1",
+        port: int = 0,
+        open_browser: bool = True,
+    ) -> PageServer:
+        """Search, join, transform and search again on a page in the browser.
+
+        Parameters
+        ----------
+        df : DataFrame, optional
+            The table to begin with; else one is brought on the page.
+        host : str, default "127.0.0.1"
+            Address to listen on: this machine alone by default. With another one, who has the address with its token
+            sees the lake and every table that was brought.
+        port : int, default 0
+            Port to listen on; 0: any free one.
+        open_browser : bool, default True
+            Open the page; else only its address is returned.
+
+        Returns
+        -------
+        PageServer
+            ``url``, the address with its token; ``stop()`` ends the page, as the end of the process does.
+
+        Raises
+        ------
+        MissingDependencyError
+            If a library of the extra ``page`` is not installed.
+        InvalidParameterError, InvalidTypeError
+            If an argument is illegal, or the address cannot be listened on.
+
+        Notes
+        -----
+        The page calls public functions alone, and writes the script that makes the same table. Tables that are brought,
+        steps and up to 2 GiB of results are kept in the user's cache (``DFJOIN_CACHE_DIR``).
+
+        Source: Zhu, Pu, Nargesian, Miller: "Interactive navigation of open data linkages", PVLDB 10(12), 2017, and
+        section 5.1.1 of the thesis: search, join, transform by SQL and search again; each state has a URL.
+
+        Examples
+        --------
+        >>> import dfjoin, pandas as pd, tempfile
+        >>> frames = {"lands": pd.DataFrame({"land": ["Peru", "Chad"], "code": ["PER", "TCD"]})}
+        >>> lake = dfjoin.build_lake(frames, tempfile.mkdtemp() + "/lake", engine="inline", progress=False)
+        >>> page = lake.explore(pd.DataFrame({"country": ["Peru"]}), open_browser=False)
+        >>> page.url.startswith("http://127.0.0.1:")
+        True
+        >>> page.stop()
+        """
+        from dfjoin.page.serve import explore
+
+        return explore(self, df, host=host, port=port, open_browser=open_browser)  # type: ignore[arg-type]
 
     def save_embedder(self, path: str | os.PathLike[str]) -> None:
         """Write the n-grams, or the model of words that this lake has trained, as a file of fastText (``.bin``).

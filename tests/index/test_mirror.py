@@ -309,8 +309,8 @@ def test_a_uri_that_cannot_be_opened(wrong):
 def test_a_cache_that_cannot_be_written_is_told(uri, tmp_path, monkeypatch):
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("DFJOIN_CACHE_DIR", str(tmp_path / "file"))
-    monkeypatch.setattr(module.Path, "home", lambda: tmp_path / "file")
-    monkeypatch.setattr(module.tempfile, "gettempdir", lambda: str(tmp_path / "file"))
+    monkeypatch.setattr("pathlib.Path.home", lambda: tmp_path / "file")
+    monkeypatch.setattr("tempfile.gettempdir", lambda: str(tmp_path / "file"))
     with pytest.raises(InvalidParameterError, match="none can be written; set DFJOIN_CACHE_DIR to one"):
         index_place(uri)
 

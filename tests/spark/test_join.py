@@ -453,3 +453,8 @@ def test_places_are_joined_by_distance_as_in_pandas(spark, monkeypatch, indicato
     wide = shops[1].auto_join(stations[1], **options)
     assert rows(wide) == rows(want)
     assert rows(shops[1].auto_join(stations[1], plan=spark_ext.report(wide).to_dict()["plan"])) == rows(want)
+
+
+def test_reviewed_pairs_are_refused():
+    with pytest.raises(InvalidParameterError, match="`reviewed` applies to frames of pandas: Spark carries out a plan"):
+        spark_join.auto_join(None, None, "auto", {"reviewed": [("a", "b", True)]})

@@ -82,8 +82,8 @@ def _find_relation(
             if name not in columns:
                 return None, [f"{name}: booleans and values without text are related by equality alone"]
     relation, tried = relate(*sides, on, right_on, options, equals_first=equals_first)
-    # A relation of equal keys alone is the business of the plain join, unless examples name the keys.
-    is_taught = options.examples is not None
+    # A relation of equal keys alone is the business of the plain join, unless a person has named pairs of keys.
+    is_taught = options.examples is not None or options.reviewed is not None
     return relation if relation is not None and (is_taught or relation.pairs.kinds.any()) else None, tried
 
 

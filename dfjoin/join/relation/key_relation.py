@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,7 +21,7 @@ from dfjoin.values.key_index import KeyIndex, number_rows
 
 __all__ = ["KINDS", "DistinctKeys", "KeyPairs", "Relation", "distinct_keys", "without_tried"]
 
-KINDS = ("equal", "program", "fuzzy")
+KINDS = ("equal", "program", "fuzzy", "reviewed")
 """How a pair of keys was matched, by number."""
 
 
@@ -132,6 +133,39 @@ class Relation:
         n_pairs = int((rows[0][self.pairs.left] * rows[1][self.pairs.right]).sum())
         return max(joined) / n_pairs if n_pairs else 1.0
 
+    def with_reviewed(self, reviewed: Sequence[tuple[str, str, bool]]) -> Relation:
+        """Return the relation with the pairs that a person accepted, and without those that one rejected.
+
+        Parameters
+        ----------
+        reviewed : sequence of (left value, right value, bool)
+            Texts of keys of one column, as the cells are written; of one pair the last answer counts.
+
+        Notes
+        -----
+        O((pairs + keys + answers) log). A text that no row has is passed over.
+        """
+        texts = [pa.array([one[side] for one in reviewed], pa.large_string()) for side in (0, 1)]
+        keys = [
+            pc.index_in(text, value_set=side.texts().cast(pa.large_string())).fill_null(-1).to_numpy()
+            for text, side in zip(texts, (self.left, self.right), strict=True)
+        ]
+        answers = {
+            (own, other): is_right
+            for own, other, (_, _, is_right) in zip(*(side.tolist() for side in keys), reviewed, strict=True)
+            if own >= 0 and other >= 0
+        }
+        known = zip(self.pairs.left.tolist(), self.pairs.right.tolist(), strict=True)
+        kept = np.array([answers.get(pair, True) for pair in known], bool)
+        are_held = set(zip(self.pairs.left[kept].tolist(), self.pairs.right[kept].tolist(), strict=True))
+        new = [pair for pair, is_right in answers.items() if is_right and pair not in are_held]
+        left = np.append(self.pairs.left[kept], np.array([own for own, _ in new], np.int64))
+        right = np.append(self.pairs.right[kept], np.array([other for _, other in new], np.int64))
+        kinds = np.append(self.pairs.kinds[kept], np.full(len(new), KINDS.index("reviewed"), np.int8))
+        distances = np.append(self.pairs.distances[kept], np.zeros(len(new)))
+        order = np.lexsort((right, left))
+        return replace(self, pairs=KeyPairs(left[order], right[order], kinds[order], distances[order]))
+
     def explained(self) -> tuple[int, int]:
         """Return the rows of the source that programs join, or that are equal, and all of its rows that have a key."""
         is_forward = self.programs.direction != "right_to_left"
@@ -152,8 +186,10 @@ class Relation:
         """Return what was found as plain JSON values, for the report."""
         keys, kinds, n_keys = self.pairs.left, self.pairs.kinds, self.left.index.n_keys
         found: dict[str, Any] = {
-            "n_keys": {kind: count_distinct(keys[kinds == n], n_keys) for n, kind in enumerate(KINDS)}
+            "n_keys": {kind: count_distinct(keys[kinds == n], n_keys) for n, kind in enumerate(KINDS[:3])}
         }
+        if (kinds == KINDS.index("reviewed")).any():
+            found["n_keys"]["reviewed"] = count_distinct(keys[kinds == KINDS.index("reviewed")], n_keys)
         if self.programs.found:
             found["transform"] = {**without_tried(self.programs), "n_respelled": self.n_respelled}
         if self.elements is not None:

@@ -1,0 +1,122 @@
+"""The pages on which a table is transformed: by SQL, and by simple steps."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from starlette.responses import Response
+
+from dfjoin.errors import DfjoinError, InvalidParameterError
+from dfjoin.page.column_cards import column_cards
+from dfjoin.page.page_texts import TEXTS
+from dfjoin.page.search_views import accepted
+from dfjoin.page.simple_steps import MEASURES, OPERATORS, TYPES, Drop, Filter, Group, Rename, Retype, Sort, typed_value
+from dfjoin.page.steps import RunSql
+from dfjoin.page.table_views import step_list
+from dfjoin.page.visit import Visit
+from dfjoin.page.work import StepError, TableState
+
+__all__ = ["change", "remove_step", "run_sql", "show_change", "show_sql"]
+
+_LINE = re.compile(r"LINE (\d+): ")
+
+
+def show_sql(visit: Visit) -> Response:
+    """Show the editor of a query."""
+    return _editor(visit, visit.state(), str(visit.fields.get("query", "")))
+
+
+def _editor(visit: Visit, state: TableState, query: str, problem: str = "", status: int = 200) -> Response:
+    line = _LINE.search(problem)
+    return visit.render(
+        "sql.html",
+        status,
+        state=state,
+        steps=step_list(state),
+        cards=visit.work.kept(("cards", state.name), lambda: column_cards(state.frame)),
+        query=query or "SELECT *\nFROM t",
+        problem=problem,
+        line=int(line[1]) if line else None,
+        of=str(visit.fields.get("of", "")),
+        at=str(visit.fields.get("at", "")),
+    )
+
+
+def run_sql(visit: Visit) -> Response:
+    """Run a query and make it a step; an error is shown beside the query."""
+    state = visit.state()
+    query = str(visit.fields.get("query", "")).replace("\r\n", "\n")
+    try:
+        return visit.go(f"/s/{accepted(visit, state, RunSql(query))}")
+    except StepError as error:
+        if error.number != len(state.recipe.steps) + 1:
+            raise
+        return _editor(visit, state, query, str(error), 400)
+
+
+def show_change(visit: Visit) -> Response:
+    """Show the simple steps."""
+    return _changes(visit, visit.state())
+
+
+def _changes(visit: Visit, state: TableState, problem: str = "", status: int = 200) -> Response:
+    return visit.render(
+        "change.html",
+        status,
+        state=state,
+        steps=step_list(state),
+        names=list(state.frame.columns),
+        operators=OPERATORS,
+        types=TYPES,
+        measures=MEASURES,
+        problem=problem,
+        of=str(visit.fields.get("of", "")),
+        at=str(visit.fields.get("at", "")),
+    )
+
+
+def change(visit: Visit) -> Response:
+    """Make a simple step."""
+    state = visit.state()
+    try:
+        return visit.go(f"/s/{accepted(visit, state, _simple_step(visit.fields, state))}")
+    except StepError as error:
+        if error.number != len(state.recipe.steps) + 1:
+            raise
+        return _changes(visit, state, str(error), 400)
+    except DfjoinError as error:
+        return _changes(visit, state, str(error), 400)
+
+
+def _simple_step(fields: Any, state: TableState) -> Any:
+    """Read a simple step from a form."""
+    kind, column = str(fields.get("kind", "")), str(fields.get("column", ""))
+    columns = list(dict.fromkeys(map(str, fields.getlist("columns"))))
+    if kind == "rename":
+        return Rename(column, str(fields.get("name", "")).strip())
+    if kind == "drop":
+        return Drop(columns)
+    if kind == "sort":
+        return Sort(columns, descending=bool(fields.get("descending")))
+    if kind == "retype":
+        return Retype(column, str(fields.get("type", "")))
+    if kind == "group":
+        rules = {name: str(fields.get(f"measure.{name}", "")) for name in state.frame.columns}
+        return Group(columns, {name: rule for name, rule in rules.items() if rule and name not in columns})
+    if kind == "filter" and column in state.frame.columns:
+        operator, text = str(fields.get("operator", "")), str(fields.get("value", ""))
+        if operator in ("is missing", "is there", "contains"):
+            return Filter(column, operator, text)
+        return Filter(column, operator, *typed_value(state.frame[column], text))
+    raise InvalidParameterError(TEXTS["no_step"])
+
+
+def remove_step(visit: Visit) -> Response:
+    """Leave a step out, and run the rest again."""
+    state = visit.work.files.recipe(visit.request.path_params["state"])
+    at = str(visit.fields.get("at", ""))
+    if state is None or not at.isdecimal() or not 0 < int(at) <= len(state.steps):
+        raise InvalidParameterError(TEXTS["no_step"])
+    rest = state.first(int(at) - 1).then(*state.steps[int(at) :])
+    return visit.go(f"/s/{visit.work.run(rest, visit.is_left).name}")

@@ -1,0 +1,243 @@
+"""A search as a person asks for it: the form, its hits, and how they are narrowed down."""
+
+from __future__ import annotations
+
+import glob
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import urlencode
+
+import pandas as pd
+
+from dfjoin.api import discover_joinable
+from dfjoin.errors import ColumnNotFoundError, InvalidParameterError, did_you_mean, shortlist
+from dfjoin.page.column_cards import is_place
+from dfjoin.page.work import TableState, Work
+
+__all__ = [
+    "WAYS",
+    "Facets",
+    "SearchForm",
+    "SearchWay",
+    "facets_of",
+    "find",
+    "find_one",
+    "folder_of",
+    "narrowed",
+    "proposed_key",
+    "search_form",
+]
+
+_MOST_HITS = 50
+
+
+@dataclass(frozen=True)
+class SearchWay:
+    """A mode of search by its name for people.
+
+    Parameters
+    ----------
+    arguments : dict
+        Of `dfjoin.discover_joinable`.
+    is_ranked : bool
+        Its hits have a score.
+    radius : tuple of float or None
+        The smallest, the largest and the usual radius; None: it has none.
+    unit : str
+        Of the radius.
+    """
+
+    arguments: dict[str, Any]
+    is_ranked: bool = True
+    radius: tuple[float, float, float] | None = None
+    unit: str = "fraction"
+
+
+WAYS = {
+    "equal": SearchWay({}),
+    "large": SearchWay({"mode": "lsh"}),
+    "program": SearchWay({"mode": "transform"}),
+    "spelling": SearchWay({"mode": "fuzzy"}, is_ranked=False, radius=(0.05, 0.5, 0.2)),
+    "meaning": SearchWay({"mode": "embedding"}, is_ranked=False, radius=(0.05, 0.6, 0.3)),
+    "places": SearchWay({"mode": "embedding"}, is_ranked=False, radius=(0.1, 50.0, 5.0), unit="km"),
+}
+"""Name of a way in an address → the way; what people read stands in the texts."""
+
+_SHARES = {"strong": 0.85, "plausible": 0.5, "weak": 0.1, "chance": 0.0}
+"""Verdict → the smallest score that has it."""
+
+
+@dataclass(frozen=True)
+class SearchForm:
+    """What a person searches for.
+
+    Parameters
+    ----------
+    on : tuple of str
+        Key columns.
+    way : str
+        One of `WAYS`.
+    radius : float or None
+    least : str
+        The verdict that hits have at least.
+    tables : str
+        Pattern of the tables to search; empty: all.
+    pad : int or None
+    dayfirst : bool or None
+    """
+
+    on: tuple[str, ...]
+    way: str = "equal"
+    radius: float | None = None
+    least: str = "plausible"
+    tables: str = ""
+    pad: int | None = None
+    dayfirst: bool | None = None
+
+    def arguments(self) -> dict[str, Any]:
+        """Return the arguments of `dfjoin.discover_joinable`, without the frame and the lake."""
+        way = WAYS[self.way]
+        told = dict(way.arguments) | {"on": list(self.on) if len(self.on) > 1 else self.on[0], "k": _MOST_HITS}
+        if way.is_ranked:
+            told["min_score"] = _SHARES[self.least]
+        if way.radius is not None and self.radius is not None:
+            told |= {"radius": self.radius, "radius_unit": way.unit}
+        for name in ("tables", "pad", "dayfirst"):
+            value = getattr(self, name)
+            if value not in ("", None):
+                told[name] = value
+        return told
+
+    def query(self, **changes: Any) -> str:
+        """Write the form as the query of an address, with some fields changed; None leaves a field out."""
+        told: dict[str, Any] = {name: getattr(self, name) for name in self.__dataclass_fields__} | changes
+        items = [(name, value) for name, value in told.items() if value not in ("", None, ())]
+        return urlencode([(name, part) for name, value in items for part in _parts(value)])
+
+
+def _parts(value: Any) -> list[str]:
+    return [str(part) for part in value] if isinstance(value, (tuple, list)) else [str(value)]
+
+
+def search_form(fields: Any, state: TableState) -> SearchForm:
+    """Read the form of a search from the query of an address.
+
+    Raises
+    ------
+    ColumnNotFoundError, InvalidParameterError
+        If it names no column of the table, or a field is none.
+    """
+    on = tuple(dict.fromkeys(fields.getlist("on")))
+    for name in on:
+        if name not in state.frame.columns:
+            raise ColumnNotFoundError(
+                f"`on` must name columns of the table ({shortlist(state.frame.columns)}), got {name!r}"
+                f"{did_you_mean(name, state.frame.columns)}"
+            )
+    if not on:
+        raise InvalidParameterError("`on` must name a column of the table; choose at least one as the key")
+    way = fields.get("way", "places" if is_place(list(on)) else "equal")
+    least = fields.get("least", "plausible")
+    if way not in WAYS or least not in _SHARES:
+        raise InvalidParameterError(f"`way` must be one of {shortlist(WAYS, 6)}, got {way!r}; choose one")
+    return SearchForm(
+        on,
+        way,
+        _number(fields, "radius") if fields.get("radius") else _usual_radius(way),
+        least,
+        fields.get("tables", "")[:500],
+        int(_number(fields, "pad")) if fields.get("pad") else None,
+        {"True": True, "False": False}.get(fields.get("dayfirst", "")),
+    )
+
+
+def _usual_radius(way: str) -> float | None:
+    radius = WAYS[way].radius
+    return None if radius is None else radius[2]
+
+
+def _number(fields: Mapping[str, str], name: str) -> float:
+    try:
+        return float(fields[name])
+    except ValueError as error:
+        raise InvalidParameterError(f"`{name}` must be a number, got {fields[name]!r:.50}") from error
+
+
+def find(work: Work, state: TableState, form: SearchForm) -> Any:
+    """Search the lake; return the candidates. A search that was made before is not repeated."""
+    return work.kept(
+        ("search", state.name, form), lambda: discover_joinable(state.frame, lake=work.lake, **form.arguments())
+    )
+
+
+def find_one(work: Work, state: TableState, form: SearchForm, table: str, column: str) -> Any:
+    """Return the candidate that a person picked, as a result of one row, whatever its score."""
+    only = {"tables": glob.escape(table)} | ({"families": False, "min_score": 0.0} if WAYS[form.way].is_ranked else {})
+    hits = work.kept(
+        ("one", state.name, form, table),
+        lambda: discover_joinable(state.frame, lake=work.lake, **(form.arguments() | only)),
+    )
+    return hits[(hits["table"] == table) & (hits["column"] == column)].iloc[:1]
+
+
+def proposed_key(work: Work, state: TableState) -> str | None:
+    """Return the column with the most useful candidate; None if no column has one."""
+
+    def propose() -> str:
+        hits = discover_joinable(state.frame, lake=work.lake, k=1, min_score=_SHARES["plausible"])
+        if not len(hits):
+            return ""
+        best = hits.sort_values("usefulness", ascending=False, kind="stable")
+        return str(best["query_column"].iloc[0])
+
+    return work.kept(("key", state.name), propose) or None
+
+
+@dataclass(frozen=True)
+class Facets:
+    """Values by which hits can be narrowed down, each with the number of hits that have it.
+
+    Parameters
+    ----------
+    verdicts, folders, words : list of (str, int)
+    """
+
+    verdicts: list[tuple[str, int]]
+    folders: list[tuple[str, int]]
+    words: list[tuple[str, int]]
+
+
+_MOST_WORDS = 12
+
+
+def facets_of(hits: pd.DataFrame) -> Facets:
+    """Count what the hits are narrowed down by."""
+    verdicts = Counter(hits["verdict"]) if "verdict" in hits else Counter()
+    folders = Counter(map(folder_of, hits["table"]))
+    words = Counter(word for brings in hits.get("brings", []) for word in _columns_of(brings))
+    return Facets(verdicts.most_common(), folders.most_common(_MOST_WORDS), words.most_common(_MOST_WORDS))
+
+
+def narrowed(hits: Any, fields: Any) -> Any:
+    """Keep the hits that have the chosen verdict and folder, and bring a column of the chosen word."""
+    verdict, folder, word = (fields.get(name, "") for name in ("verdict", "folder", "word"))
+    keep = pd.Series(True, hits.index)
+    if verdict and "verdict" in hits:
+        keep &= hits["verdict"] == verdict
+    if folder:
+        keep &= hits["table"].map(folder_of) == folder
+    if word and "brings" in hits:
+        keep &= hits["brings"].str.casefold().str.contains(word.casefold(), regex=False)
+    return hits[keep]
+
+
+def folder_of(table: str) -> str:
+    """Return the first folder of a table's name; a dot for a table without."""
+    folder, slash, _ = table.partition("/")
+    return folder if slash else "."
+
+
+def _columns_of(brings: str) -> list[str]:
+    return [name for name in brings.split(", ") if name and " and " not in name]

@@ -1,0 +1,189 @@
+"""The pages of a search, and of the join of a hit."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from starlette.responses import Response
+
+from dfjoin.errors import IncompatibleSettingsError, InvalidParameterError
+from dfjoin.page.hit_search import WAYS, SearchForm, facets_of, find, find_one, narrowed, search_form
+from dfjoin.page.join_preview import (
+    HOWS,
+    RULES,
+    JoinForm,
+    disagreeing_rows,
+    join_form,
+    nearest_partners,
+    preview,
+)
+from dfjoin.page.page_texts import TEXTS
+from dfjoin.page.rendering import shown_part
+from dfjoin.page.steps import JoinFound, json_of_step
+from dfjoin.page.table_views import step_list
+from dfjoin.page.visit import Visit
+from dfjoin.page.work import TableState
+
+__all__ = ["accept_join", "accepted", "alone", "disagreeing", "evidence", "family", "radius", "search", "show_join"]
+
+_SHOWN_CARDS = 20
+_SHOWN_ROWS = 200
+_EXAMPLES = 12
+
+
+def search(visit: Visit) -> Response:
+    """Show the hits of a search."""
+    state = visit.state()
+    form = search_form(visit.fields, state)
+    why, problem = "", ""
+    try:
+        hits = find(visit.work, state, form)
+        why = hits.why_empty()
+    except IncompatibleSettingsError as error:
+        hits, problem = None, str(error)
+    found = None if hits is None else narrowed(hits, visit.fields)
+    return visit.render(
+        "search.html",
+        state=state,
+        steps=step_list(state),
+        form=form,
+        ways=WAYS,
+        n_hits=0 if hits is None else len(hits),
+        hits=[] if found is None else [_hit(row) for row in _rows(found)],
+        n_cards=_SHOWN_CARDS,
+        facets=None if hits is None else facets_of(hits),
+        why=why,
+        problem=problem,
+        others=[name for name in state.frame.columns if name not in form.on][:8],
+        as_table=visit.fields.get("view") == "table",
+    )
+
+
+def _rows(hits: Any) -> list[dict[str, Any]]:
+    """Return the rows of a result; column by column, since a result is slow to iterate over."""
+    columns = {name: hits[name].tolist() for name in hits.columns}
+    return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+
+
+def _hit(row: dict[str, Any]) -> dict[str, Any]:
+    """Make what a card shows of a row of a result."""
+    score = row.get("score", np.nan)
+    relationship = row["relationship"]
+    return row | {
+        "score": None if score != score else score,
+        "verdict": row.get("verdict", ""),
+        "relationship": relationship if isinstance(relationship, str) else "",
+        "brings": [name for name in str(row.get("brings", "") or "").split(", ") if name],
+        "n_similar": row.get("n_similar", 0),
+        "copy": bool(row.get("copy", False)),
+    }
+
+
+def _picked(visit: Visit) -> tuple[TableState, SearchForm, Any]:
+    """Return the state, the search and the hit that an address names."""
+    state = visit.state()
+    form = search_form(visit.fields, state)
+    hits = find_one(visit.work, state, form, visit.fields.get("table", ""), visit.fields.get("column", ""))
+    if not len(hits):
+        raise InvalidParameterError("`table` and `column` must name a hit of the search; search again")
+    return state, form, hits
+
+
+def evidence(visit: Visit) -> Response:
+    """Show why a hit was found: joined rows, values without a partner, what counts for and against."""
+    state, form, hits = _picked(visit)
+    told = visit.work.kept(
+        ("evidence", state.name, form, hits["table"].iloc[0], hits["column"].iloc[0]), lambda: hits.explain(0).to_dict()
+    )
+    return visit.part("evidence.html", told=told, state=state)
+
+
+def family(visit: Visit) -> Response:
+    """Show the tables that count as one hit."""
+    state = visit.state()
+    form = search_form(visit.fields, state)
+    hits = find(visit.work, state, form)
+    chosen = np.flatnonzero(
+        (hits["table"] == visit.fields.get("table", "")) & (hits["column"] == visit.fields.get("column", ""))
+    )
+    if not chosen.size:
+        raise InvalidParameterError("`table` and `column` must name a hit of the search; search again")
+    return visit.part("family.html", members=hits.similar(int(chosen[0])).to_dict("records"), form=form, state=state)
+
+
+def radius(visit: Visit) -> Response:
+    """Show pairs of values that a radius takes in, the farthest first, of the best hits."""
+    state = visit.state()
+    form = search_form(visit.fields, state)
+    hits = find(visit.work, state, form)
+    pairs: list[dict[str, Any]] = []
+    for i in range(min(3, len(hits))):
+        found = hits.pairs(i)
+        if "distance" in found:
+            pairs += found[found["distance"] > 0].assign(table=hits["table"].iloc[i]).to_dict("records")
+    pairs.sort(key=lambda pair: -pair["distance"])
+    unique = {(pair["query_value"], pair["candidate_value"]): pair for pair in pairs}
+    return visit.part("radius.html", pairs=list(unique.values())[:_EXAMPLES], n_hits=len(hits), form=form, state=state)
+
+
+# The join of a hit ----------------------------------------------------------------------------------------------
+
+
+def _join(visit: Visit) -> tuple[TableState, JoinForm]:
+    state = visit.state()
+    return state, join_form(visit.fields, search_form(visit.fields, state))
+
+
+def show_join(visit: Visit) -> Response:
+    """Show what the join with a hit makes."""
+    state, form = _join(visit)
+    made = preview(visit.work, state, form)
+    return visit.render(
+        "join.html",
+        state=state,
+        steps=step_list(state),
+        form=form,
+        made=made,
+        rows=shown_part(made.frame, _SHOWN_ROWS),
+        new=made.new,
+        hows=HOWS,
+        rules=RULES,
+        is_near=WAYS[form.search.way].radius is not None,
+    )
+
+
+def accept_join(visit: Visit) -> Response:
+    """Make the join a step; in the place of another one where the form says so."""
+    state, form = _join(visit)
+    made = preview(visit.work, state, form)
+    if not made.report:
+        raise InvalidParameterError(TEXTS["nothing_joined"])
+    return visit.go(f"/s/{accepted(visit, state, JoinFound(made.plan, visit.work.lake.version))}")
+
+
+def accepted(visit: Visit, state: TableState, step: Any) -> str:
+    """Add a step to a state, and return the name of the new one.
+
+    Where the fields ``of`` and ``at`` name a later state and a step of it, the new step takes its place, and the steps
+    after it are run again.
+    """
+    later = visit.work.files.recipe(str(visit.fields.get("of", "")))
+    at = str(visit.fields.get("at", ""))
+    if later is None or not at.isdecimal() or not 0 < int(at) <= len(later.steps):
+        return visit.work.add(state, step, visit.is_left).name
+    recipe = state.recipe.then(json_of_step(step), *later.steps[int(at) :])
+    return visit.work.run(recipe, visit.is_left).name
+
+
+def alone(visit: Visit) -> Response:
+    """Show keys without a partner, and what is spelled most alike."""
+    state, form = _join(visit)
+    return visit.part("alone.html", keys=nearest_partners(visit.work, state, form), state=state)
+
+
+def disagreeing(visit: Visit) -> Response:
+    """Show the cells on which the rows of a key disagree."""
+    state, form = _join(visit)
+    frame = disagreeing_rows(visit.work, state, form, visit.fields.get("show", ""))
+    return visit.part("disagreeing.html", rows=frame, new=list(frame.columns[-1:]), state=state)

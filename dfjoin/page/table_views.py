@@ -1,0 +1,162 @@
+"""The pages on which a table is brought, and shown."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from starlette.responses import Response
+
+from dfjoin.errors import InvalidParameterError
+from dfjoin.page.column_cards import column_cards, is_place
+from dfjoin.page.given_table import DIALECT_OPTIONS
+from dfjoin.page.hit_search import WAYS, folder_of, proposed_key
+from dfjoin.page.page_texts import TEXTS
+from dfjoin.page.rendering import shown_part
+from dfjoin.page.visit import Visit
+from dfjoin.page.work import TableState
+
+__all__ = ["choose_table", "home", "paste", "read_again", "show", "start", "step_list", "upload"]
+
+_SHOWN_ROWS = 100
+_SHOWN_TABLES = 60
+_MOST_COLUMNS = 60
+"""Columns that have a card of their own; the others are named below the cards."""
+
+
+def home(visit: Visit) -> Response:
+    """Show how a table can be brought; while an index is built, how far that is."""
+    progress = visit.site.progress
+    if visit.site.work is None:
+        return visit.render("building.html", progress=progress)
+    return visit.render("home.html", tables=_tables(visit))
+
+
+home.is_early = True  # type: ignore[attr-defined]
+
+
+def choose_table(visit: Visit) -> Response:
+    """Show the tables of the lake that hold some words, or that lie in a folder."""
+    return visit.part("tables.html", tables=_tables(visit))
+
+
+def _tables(visit: Visit) -> dict[str, Any]:
+    """Return the tables of the lake that the fields ask for, and the folders."""
+    words, folder = visit.fields.get("words", "").strip(), visit.fields.get("folder", "")
+    work = visit.work
+    known = work.kept(("tables",), lambda: work.lake.tables)
+    folders = work.kept(("folders",), lambda: known["table"].map(folder_of).value_counts().sort_index())
+    if words:
+        found = work.lake.search(words, k=_SHOWN_TABLES)
+        rows = [(row.table, row.n_rows, row.n_columns, row.columns) for row in found.itertuples()]
+        n_found = len(rows)
+    else:
+        inside = known[known["table"].map(folder_of) == folder] if folder else known
+        n_found = len(inside)
+        rows = [(row.table, row.n_rows, row.n_columns, []) for row in inside.head(_SHOWN_TABLES).itertuples()]
+    return {"rows": rows, "n_found": n_found, "folders": list(folders.items()), "words": words, "folder": folder}
+
+
+def upload(visit: Visit) -> Response:
+    """Read a file that was brought."""
+    file = visit.fields.get("file")
+    if file is None or isinstance(file, str) or not file.filename:
+        raise InvalidParameterError("`file` must be a file with a table; choose one, or drop it here")
+    with tempfile.TemporaryDirectory() as directory:
+        path = Path(directory) / "upload"
+        with path.open("wb") as kept:
+            while chunk := file.file.read(1 << 20):
+                kept.write(chunk)
+        return visit.go(f"/s/{visit.work.start_with_file(file.filename, path)}")
+
+
+def paste(visit: Visit) -> Response:
+    """Read cells that were pasted; a spreadsheet separates them by tabulators."""
+    text = str(visit.fields.get("cells", "")).strip("\r\n")
+    if not text.strip():
+        raise InvalidParameterError("`cells` must be the cells of a table; paste some, with their header")
+    ending = ".tsv" if "\t" in text.partition("\n")[0] else ".csv"
+    with tempfile.TemporaryDirectory() as directory:
+        path = Path(directory) / "pasted"
+        path.write_text(text + "\n", "utf-8", newline="")
+        return visit.go(f"/s/{visit.work.start_with_file(f'pasted{ending}', path)}")
+
+
+def start(visit: Visit) -> Response:
+    """Begin with a table of the lake."""
+    return visit.go(f"/s/{visit.work.start_with_table(str(visit.fields.get('table', '')))}")
+
+
+def read_again(visit: Visit) -> Response:
+    """Read the file of a state in another way, and run its steps again."""
+    state = visit.state()
+    if state.recipe.source["kind"] != "file":
+        raise InvalidParameterError("only a file that was brought can be read in another way")
+    options: dict[str, Any] = {}
+    for name in DIALECT_OPTIONS:
+        value = str(visit.fields.get(name, "")).strip(" ")
+        if value:
+            options[name] = int(value) if name == "header" and value.isdecimal() else value.replace("\\t", "\t")
+    table = str(visit.fields.get("table", "")) or state.recipe.source["table"]
+    return visit.go(f"/s/{visit.work.read_again(state.recipe, table, options)}")
+
+
+def step_list(state: TableState) -> list[dict[str, Any]]:
+    """Describe the source and the steps of a state, each with the name of the state that it makes."""
+    recipe = state.recipe
+    titles = [recipe.source["name"], *(step.title() for step in state.steps)]
+    kinds = ["source", *(step["kind"] for step in recipe.steps)]
+    return [
+        {"number": number, "title": title, "kind": kind, "state": recipe.first(number).name}
+        for number, (title, kind) in enumerate(zip(titles, kinds, strict=True))
+    ]
+
+
+def show(visit: Visit) -> Response:
+    """Show the table of a state: its columns, the key that is proposed, its first rows."""
+    state = visit.state()
+    cards = visit.work.kept(("cards", state.name), lambda: column_cards(state.frame))
+    chosen = visit.fields.getlist("on") or _proposed(visit, state)
+    return visit.render(
+        "table.html",
+        state=state,
+        steps=step_list(state),
+        cards=cards[:_MOST_COLUMNS],
+        others=[card.name for card in cards[_MOST_COLUMNS:]],
+        chosen=chosen,
+        ways=WAYS,
+        reading=_reading(visit, state),
+        rows=shown_part(state.frame, _SHOWN_ROWS),
+        new=[],
+    )
+
+
+def _proposed(visit: Visit, state: TableState) -> list[str]:
+    """Return the key that is chosen already: places, else the column with the most useful candidate."""
+    names = list(state.frame.columns)
+    key = proposed_key(visit.work, state)
+    visit.warnings.clear()  # nobody has asked for this search
+    if key is not None:
+        return [key]
+    places = [[a, b] for a in names for b in names if a != b and is_place([a, b])]
+    return places[0] if places else names[:1]
+
+
+def _reading(visit: Visit, state: TableState) -> dict[str, Any] | None:
+    """Return how the file of a state was read; None for a table of the lake, or where the file is not kept."""
+    source = state.recipe.source
+    if source["kind"] != "file" or source["file"] == "frame.parquet":
+        return None
+    try:
+        given = visit.work.kept(
+            ("reading", state.recipe.first(0).name), lambda: _without_frame(visit.work.read_source(source))
+        )
+    except InvalidParameterError:
+        return None
+    return {"given": given, "options": source["options"], "names": DIALECT_OPTIONS, "texts": TEXTS["dialect"]}
+
+
+def _without_frame(given: Any) -> dict[str, Any]:
+    fields = ("table", "tables", "dialect", "format", "doubt", "null_spellings")
+    return {name: getattr(given, name) for name in fields}

@@ -1,0 +1,154 @@
+"""One request and what answers it: a function in a thread, which is told when the person leaves."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any
+
+from starlette.datastructures import FormData
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, RedirectResponse, Response
+
+from dfjoin.errors import DfjoinError
+from dfjoin.page.page_texts import TEXTS
+from dfjoin.page.rendering import environment
+from dfjoin.page.work import StepError, TableState, Work, warnings_told
+
+__all__ = ["UnknownState", "Visit", "handler"]
+
+_MOST_TEXT = 64 << 20
+"""Bytes of a field of a form: what a person pastes."""
+
+_LOOKED_AT = 0.2
+"""Seconds between two looks whether the person is still there."""
+
+
+class UnknownState(Exception):
+    """The address names no state that is kept here."""
+
+
+class Visit:
+    """A request of a person.
+
+    Parameters
+    ----------
+    request : Request
+    form : FormData or None
+        Of a request that changes something.
+    """
+
+    def __init__(self, request: Request, form: FormData | None) -> None:
+        self.request = request
+        self.fields: Any = form if form is not None else request.query_params
+        self.warnings: list[str] = []
+        self._left = threading.Event()
+
+    @property
+    def site(self) -> Any:
+        """The site that answers."""
+        return self.request.app.state.site
+
+    @property
+    def work(self) -> Work:
+        """The lake and the states."""
+        work: Work = self.site.work
+        return work
+
+    @property
+    def is_left(self) -> Callable[[], bool]:
+        """Tells whether the person has gone, or has cancelled."""
+        return self._left.is_set
+
+    def state(self) -> TableState:
+        """Return the state that the address names, with its table."""
+        state = self.work.open(self.request.path_params["state"], self.is_left)
+        if state is None:
+            raise UnknownState
+        return state
+
+    def render(self, template: str, status: int = 200, **values: Any) -> Response:
+        """Fill a template in."""
+        work = self.site.work
+        common = {
+            "visit": self,
+            "lake": None if work is None else work.lake,
+            "fields": self.fields,
+            "warnings": self.warnings,
+            "path": self.request.url.path,
+        }
+        return HTMLResponse(environment().get_template(template).render(**common, **values), status)
+
+    def part(self, template: str, **values: Any) -> Response:
+        """Fill in the part of a page that a script asked for; without a script it is a page by itself."""
+        is_part = "hx-request" in self.request.headers
+        return self.render(template, layout="bare.html" if is_part else "page.html", **values)
+
+    def go(self, path: str) -> Response:
+        """Send the person to another page."""
+        return RedirectResponse(path, 303)
+
+    def answer(self, function: Callable[[Visit], Response]) -> Response:
+        """Call what answers; an error of dfjoin becomes a page that says what is wrong."""
+        if self.site.work is None and not getattr(function, "is_early", False):
+            return self.go("/")
+        with warnings_told() as told:
+            self.warnings = told
+            try:
+                return function(self)
+            except UnknownState:
+                return self.render("problem.html", 404, title=TEXTS["unknown_state"], text=TEXTS["unknown_state_why"])
+            except StepError as error:
+                return self.render("broken_step.html", 409, error=error)
+            except DfjoinError as error:
+                return self.render("problem.html", 400, title=TEXTS["refused"], text=str(error))
+
+    async def watch(self) -> None:
+        """Look whether the person is still there."""
+        while not await self.request.is_disconnected():
+            await asyncio.sleep(_LOOKED_AT)
+        self._left.set()
+
+
+async def _in_thread(make: Callable[[], Response]) -> Response:
+    """Await what a thread makes. The thread does not outlive the process: an interrupt ends the server, busy or not."""
+    loop = asyncio.get_running_loop()
+    made: asyncio.Future[Response] = loop.create_future()
+
+    def tell(result: Response | None, error: BaseException | None) -> None:
+        if not made.done():
+            made.set_result(result) if result is not None else made.set_exception(error or RuntimeError())
+
+    def run() -> None:
+        result, problem = None, None
+        try:
+            result = make()
+        except Exception as error:
+            problem = error
+        with suppress(RuntimeError):  # the server has ended meanwhile
+            loop.call_soon_threadsafe(tell, result, problem)
+
+    threading.Thread(target=run, name="dfjoin-page", daemon=True).start()
+    return await made
+
+
+def handler(function: Callable[[Visit], Response]) -> Callable[[Request], Any]:
+    """Make an endpoint of a function that answers a visit; it runs in a thread."""
+
+    async def endpoint(request: Request) -> Response:
+        form = None
+        if request.method == "POST":
+            form = await request.form(max_part_size=_MOST_TEXT)
+        visit = Visit(request, form)
+        watching = asyncio.create_task(visit.watch())
+        try:
+            async with visit.site.at_once:
+                return await _in_thread(lambda: visit.answer(function))
+        finally:
+            watching.cancel()
+            if form is not None:
+                await form.close()
+
+    return endpoint

@@ -1,0 +1,356 @@
+"""The work of the page: the table of each state, made by its steps and kept; and searches of it."""
+
+from __future__ import annotations
+
+import hashlib
+import threading
+import warnings
+from collections import OrderedDict
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from dfjoin.errors import DfjoinError, DfjoinWarning, InvalidParameterError
+from dfjoin.lake import Lake, open_lake
+from dfjoin.page.given_table import GivenTable, read_given
+from dfjoin.page.state_files import Recipe, StateFiles, as_stored, digest
+from dfjoin.page.steps import RunSql, TableStep, json_of_step, step_of
+
+__all__ = ["LatestValues", "StepError", "TableState", "Work", "warnings_told"]
+
+_FRAME_BYTES = 1 << 30
+"""Bytes of frames that are in memory, beside those that a request uses."""
+
+_SEARCHES = 64
+_WAITED = 1.0
+"""Seconds that a person waits for what a thread makes, before the page says that it is being made."""
+
+
+class StepError(DfjoinError):
+    """A step of a state cannot be run any more.
+
+    Parameters
+    ----------
+    number : int
+        Of the step, from 1; 0 for the source.
+    reason : str
+    recipe : Recipe
+        The state.
+    """
+
+    def __init__(self, number: int, reason: str, recipe: Recipe) -> None:
+        super().__init__(reason)
+        self.number = number
+        self.recipe = recipe
+
+
+@dataclass(frozen=True)
+class TableState:
+    """A state with its table.
+
+    Parameters
+    ----------
+    recipe : Recipe
+    frame : DataFrame
+        Not to be changed.
+    notes : list of str
+        What a person has to know of it: a source or an index that is another than it was.
+    """
+
+    recipe: Recipe
+    frame: pd.DataFrame
+    notes: list[str] = field(default_factory=list)
+
+    @property
+    def name(self) -> str:
+        """Name of the state, as its URL has it."""
+        return self.recipe.name
+
+    @property
+    def steps(self) -> list[TableStep]:
+        """The steps since the source."""
+        return [step_of(values) for values in self.recipe.steps]
+
+
+class LatestValues:
+    """Values that were used last, up to a sum of their sizes. Safe to share between threads.
+
+    Parameters
+    ----------
+    most : int
+        The largest sum.
+    """
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._lock = threading.Lock()
+        self._values: OrderedDict[Any, tuple[int, Any]] = OrderedDict()
+
+    def get(self, key: Any, make: Callable[[], Any], size: Callable[[Any], int] = lambda value: 1) -> Any:
+        """Return the value of a key, which `make` makes where it is not here; None is not kept."""
+        with self._lock:
+            if key in self._values:
+                self._values.move_to_end(key)
+                return self._values[key][1]
+        value = make()
+        if value is None:
+            return None
+        with self._lock:
+            self._values[key] = size(value), value
+            self._values.move_to_end(key)
+            while len(self._values) > 1 and sum(n for n, _ in self._values.values()) > self._most:
+                self._values.popitem(last=False)
+        return value
+
+
+_told: ContextVar[list[str] | None] = ContextVar("told", default=None)
+_showwarning = warnings.showwarning
+
+
+@contextmanager
+def warnings_told() -> Iterator[list[str]]:
+    """Collect what dfjoin warns of in this request, and in no other; further threads go on as they do."""
+
+    def show(message: Any, category: type[Warning], *rest: Any, **named: Any) -> None:
+        told = _told.get()
+        if told is None or not issubclass(category, DfjoinWarning):
+            _showwarning(message, category, *rest, **named)
+        elif str(message) not in told:
+            told.append(str(message))
+
+    told: list[str] = []
+    token = _told.set(told)
+    warnings.simplefilter("always", DfjoinWarning)
+    warnings.showwarning = show  # type: ignore[assignment]
+    try:
+        yield told
+    finally:
+        _told.reset(token)
+
+
+def _with_warnings(make: Callable[[], Any]) -> tuple[Any, list[str]]:
+    """Make a value, and note what dfjoin warns of."""
+    with warnings_told() as told:
+        return make(), told
+
+
+def _tell_again(value: Any, told: list[str]) -> Any:
+    """Return a value; tell the request what dfjoin warned of when it was made."""
+    of_request = _told.get()
+    if of_request is not None:
+        of_request += [text for text in told if text not in of_request]
+    return value
+
+
+class Work:
+    """A lake and the states that people made of its tables.
+
+    Parameters
+    ----------
+    lake : Lake
+    home : Path
+        Directory of the page in the user's cache.
+    """
+
+    def __init__(self, lake: Lake, home: Path) -> None:
+        self.lake = lake
+        self.files = StateFiles(home)
+        self._frames = LatestValues(_FRAME_BYTES)
+        self._kept = LatestValues(_SEARCHES)
+        self._lock = threading.Lock()
+        self._awaited: dict[Any, Future[Any]] = {}
+
+    # Sources -----------------------------------------------------------------------------------------------
+
+    def start_with_file(self, name: str, content: Path, options: dict[str, Any] | None = None) -> str:
+        """Keep a file that a person brought, read its first table, and return the state."""
+        sha256, safe = self.files.keep_source(name, content)
+        source = {"kind": "file", "name": name[:200], "file": safe, "sha256": sha256, "options": options or {}}
+        given = self.read_source(source)
+        return self._keep_read(Recipe({**source, "table": given.table}), given.frame)
+
+    def read_again(self, recipe: Recipe, table: str, options: dict[str, Any]) -> str:
+        """Read the file of a state in another way, and return the state of the same steps."""
+        source = {**recipe.source, "options": options, "table": table}
+        given = self.read_source(source)
+        self._keep_read(Recipe(source), given.frame)
+        return self.run(Recipe(source, recipe.steps)).name
+
+    def start_with_table(self, table: str) -> str:
+        """Take a table of the lake, and return the state."""
+        frame = as_stored(self.lake.table(table))
+        source = {"kind": "lake", "name": table, "sha256": _fingerprint(frame), "version": self.lake.version}
+        return self._keep_read(Recipe(source), frame)
+
+    def start_with_frame(self, df: pd.DataFrame, content: Path) -> str:
+        """Take a frame of Python, which is kept as Parquet, and return the state."""
+        as_stored(df).to_parquet(content, index=False)
+        sha256, safe = self.files.keep_source("frame.parquet", content)
+        source = {"kind": "file", "name": "df", "file": safe, "sha256": sha256, "options": {}, "table": safe}
+        return self._keep_read(Recipe(source), as_stored(df))
+
+    def read_source(self, source: dict[str, Any]) -> GivenTable:
+        """Read the file of a source, with what is known of how it is written."""
+        path = self.files.source(source["sha256"], source["file"])
+        if path is None:
+            raise InvalidParameterError(
+                f"the file {source['name']!r} is not kept here any more; bring it again, and this page opens as before"
+            )
+        return read_given(path, source["options"], source.get("table"))
+
+    def _keep_read(self, recipe: Recipe, frame: pd.DataFrame) -> str:
+        self.files.keep(recipe)
+        stored = as_stored(frame)
+        self.files.keep_result(self._key(recipe), stored)
+        return recipe.name
+
+    # States ------------------------------------------------------------------------------------------------
+
+    def open(self, name: str, is_left: Callable[[], bool] | None = None) -> TableState | None:
+        """Return the state of a name with its table, made again where it is not kept; None if there is none.
+
+        Raises
+        ------
+        StepError
+            If a step cannot be run.
+        """
+        recipe = self.files.recipe(name)
+        return None if recipe is None else self._made(recipe, is_left)
+
+    def add(self, state: TableState, step: Any, is_left: Callable[[], bool] | None = None) -> TableState:
+        """Run a further step, and keep the state that it makes."""
+        return self.run(state.recipe.then(json_of_step(step)), is_left)
+
+    def run(self, recipe: Recipe, is_left: Callable[[], bool] | None = None) -> TableState:
+        """Run the steps of a recipe, and keep its state if all of them run."""
+        state = self._made(recipe, is_left)
+        self.files.keep(recipe)
+        return state
+
+    def _made(self, recipe: Recipe, is_left: Callable[[], bool] | None) -> TableState:
+        """Make the table of a state from the nearest one before that is kept."""
+        frame = None
+        n_done = len(recipe.steps)
+        while n_done > 0 and (frame := self._kept_frame(recipe.first(n_done))) is None:
+            n_done -= 1
+        if frame is None:
+            frame = self._source_frame(recipe)
+        for number in range(n_done, len(recipe.steps)):
+            try:
+                step = step_of(recipe.steps[number])
+                made = step.run(frame, self.lake, is_left) if isinstance(step, RunSql) else step.run(frame, self.lake)
+                frame = as_stored(made)
+            except DfjoinError as error:
+                raise StepError(number + 1, str(error), recipe) from error
+            part = recipe.first(number + 1)
+            self.files.keep_result(self._key(part), frame)
+        self._frames.get(self._key(recipe), lambda: frame, _bytes_of)
+        return TableState(recipe, frame, self._notes(recipe))
+
+    def _kept_frame(self, recipe: Recipe) -> pd.DataFrame | None:
+        key = self._key(recipe)
+        found: pd.DataFrame | None = self._frames.get(key, lambda: self.files.result(key), _bytes_of)
+        return found
+
+    def _source_frame(self, recipe: Recipe) -> pd.DataFrame:
+        first = recipe.first(0)
+        frame = self._kept_frame(first)
+        if frame is None:
+            try:
+                if recipe.source["kind"] == "lake":
+                    frame = as_stored(self.lake.table(recipe.source["name"]))
+                else:
+                    frame = as_stored(self.read_source(recipe.source).frame)
+            except DfjoinError as error:
+                raise StepError(0, str(error), recipe) from error
+            self.files.keep_result(self._key(first), frame)
+            self._frames.get(self._key(first), lambda: frame, _bytes_of)
+        return frame
+
+    def _key(self, recipe: Recipe) -> str:
+        """Name the table of a state: the index and its version count where the lake takes part."""
+        uses_lake = recipe.source["kind"] == "lake" or any(step["kind"] in ("join", "pairs") for step in recipe.steps)
+        index = [self.lake.manifest.index_uuid, self.lake.version] if uses_lake else []
+        return digest([recipe.name, *index])
+
+    def _notes(self, recipe: Recipe) -> list[str]:
+        """Say what is another than it was when the state was made."""
+        versions = {step["version"] for step in recipe.steps if "version" in step}
+        notes = []
+        if recipe.source["kind"] == "lake":
+            versions.add(recipe.source["version"])
+            now = self.kept(("fingerprint", recipe.first(0).name), lambda: _fingerprint(self._source_frame(recipe)))
+            if now != recipe.source["sha256"]:
+                notes.append(f"The table {recipe.source['name']} is not the one that this page was made with.")
+        before = sorted(versions - {self.lake.version})
+        if before:
+            shown = ", ".join(map(str, before))
+            notes.append(
+                f"This page was made with version {shown} of the index; its steps were run with version "
+                f"{self.lake.version}."
+            )
+        return notes
+
+    # Searches ----------------------------------------------------------------------------------------------
+
+    def kept(self, key: tuple[Any, ...], make: Callable[[], Any]) -> Any:
+        """Return what was computed for a key of this version of the index; one of the last ones, else made now.
+
+        What dfjoin warned of when it was made is told again.
+        """
+        name = (self.lake.manifest.index_uuid, self.lake.version, *key)
+        return _tell_again(*self._kept.get(name, lambda: _with_warnings(make)))
+
+    def kept_with_frame(self, key: tuple[Any, ...], make: Callable[[], Any]) -> Any:
+        """Do the same for what has a ``frame``, which counts as the tables of states do."""
+        name = (self.lake.manifest.index_uuid, self.lake.version, *key)
+        return _tell_again(*self._frames.get(name, lambda: _with_warnings(make), lambda made: _bytes_of(made[0].frame)))
+
+    def awaited(self, key: str, make: Callable[[], Any]) -> Any:
+        """Return what takes long to make, made once for a version of the index; None while a thread makes it."""
+        name = (self.lake.manifest.index_uuid, self.lake.version, key)
+        with self._lock:
+            made = self._awaited.get(name)
+            if made is None:
+                made = self._awaited[name] = Future()
+                threading.Thread(target=_fulfil, args=(made, make), daemon=True).start()
+        try:
+            return made.result(timeout=_WAITED)
+        except TimeoutError:
+            return None
+
+    def newer_version(self) -> int | None:
+        """Return the version that another process has committed since; None if this is the latest."""
+        try:
+            latest = open_lake(self.lake.path).version
+        except DfjoinError:
+            return None
+        return latest if latest != self.lake.version else None
+
+
+def _fulfil(made: Future[Any], make: Callable[[], Any]) -> None:
+    """Make what is awaited, or tell why it cannot be made."""
+    try:
+        made.set_result(make())
+    except Exception as error:
+        made.set_exception(error)
+
+
+def _bytes_of(frame: pd.DataFrame | None) -> int:
+    return 0 if frame is None else int(frame.memory_usage(index=False, deep=False).sum()) + 1
+
+
+def _fingerprint(df: pd.DataFrame) -> str:
+    """Return the SHA-256 of names and cells of a frame."""
+    found = hashlib.sha256(repr([(name, str(dtype)) for name, dtype in df.dtypes.items()]).encode())
+    try:
+        found.update(pd.util.hash_pandas_object(df, index=False).to_numpy().tobytes())
+    except TypeError:  # lists and other cells without a hash
+        found.update(repr(df.shape).encode())
+    return found.hexdigest()

@@ -1,0 +1,81 @@
+"""The neighbourhood of a table as boxes and arrows: what is drawn, where, and what is not."""
+
+import pandas as pd
+
+from dfjoin.page.graph_picture import picture_around, picture_of_path
+
+
+def edges(*rows):
+    names = ["table", "column", "key_table", "key_column", "score"]
+    return pd.DataFrame(rows, columns=names)
+
+
+STAR = edges(
+    ("orders", "customer", "customers", "id", 0.95),
+    ("customers", "country", "countries", "code", 0.9),
+    ("y/2023", "customer", "customers", "id", 0.8),
+    ("y/2024", "customer", "customers", "id", 0.8),
+    ("cities", "country", "countries", "code", 0.7),
+)
+
+
+def box_of(picture, table):
+    (box,) = [box for box in picture.boxes if box.table == table]
+    return box
+
+
+def test_keys_are_at_the_right_and_what_refers_to_the_table_at_the_left():
+    picture = picture_around(STAR, "customers", 1)
+    assert {box.table: box.n_tables for box in picture.boxes} == {
+        "customers": 1,
+        "countries": 1,
+        "orders": 1,
+        "y/2023": 2,
+    }
+    center = box_of(picture, "customers")
+    assert center.is_center and box_of(picture, "orders").x < center.x < box_of(picture, "countries").x
+    assert sorted(arrow.label for arrow in picture.arrows) == ["country → code", "customer → id", "customer → id"]
+    assert picture.tables == {"customers", "countries", "orders", "y/2023", "y/2024"} and picture.n_left_out == 0
+
+
+def test_the_second_hop_goes_on_outwards():
+    picture = picture_around(STAR, "orders", 2)
+    assert picture.tables == {"orders", "customers", "countries", "y/2023", "y/2024"}
+    xs = [box_of(picture, name).x for name in ("orders", "customers", "countries")]
+    assert xs == sorted(set(xs))
+
+
+def test_boxes_do_not_overlap_and_lie_in_the_picture():
+    many = edges(*((f"t{i}", f"c{i}", "k", "id", 1 - i / 100) for i in range(30)), ("k", "up", "top", "id", 0.5))
+    picture = picture_around(many, "k", 1)
+    assert picture.n_left_out == 18 and len(picture.boxes) == 14
+    assert {f"t{i}" for i in range(12)} < picture.tables, "the surest are drawn"
+    for i, one in enumerate(picture.boxes):
+        assert 0 <= one.x <= picture.width - one.width and 0 <= one.y <= picture.height - one.height
+        for other in picture.boxes[:i]:
+            assert abs(one.x - other.x) >= one.width or abs(one.y - other.y) >= one.height
+
+
+def test_names_are_cut_so_that_their_end_stays():
+    name = "data/" + "a" * 40 + "_2024.csv"
+    box = picture_around(edges((name, "c", "k", "id", 1.0)), name, 1).boxes[0]
+    assert len(box.title) == 28 and box.title.endswith("_2024.csv") and box.folder == "data"
+
+
+def test_a_table_that_refers_to_nothing_is_alone():
+    assert [box.table for box in picture_around(STAR, "nothing", 2).boxes] == ["nothing"]
+
+
+def test_a_path_goes_from_the_left_to_the_right():
+    joins = pd.DataFrame(
+        {
+            "left_table": ["a", "b"],
+            "left_column": ["x", "y"],
+            "right_table": ["b", "c"],
+            "right_column": ["u", "v"],
+            "score": [1.0, 0.5],
+        }
+    )
+    picture = picture_of_path(joins)
+    assert [box.table for box in picture.boxes] == ["a", "b", "c"] and len({box.y for box in picture.boxes}) == 1
+    assert [arrow.label for arrow in picture.arrows] == ["x = u", "y = v"]

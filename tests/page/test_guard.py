@@ -1,0 +1,191 @@
+"""Who may speak to the page, and what it refuses: requests without a token, of other sites, that reach for files."""
+
+import http.client
+import random
+import socket
+import time
+from urllib.parse import urlsplit
+
+import httpx
+import pytest
+
+from dfjoin.page.guard import MOST_UPLOADED
+
+PATHS = ["/", "/lake", "/static/page.css", "/s/0123456789abcdef0123456789abcdef", "/nothing"]
+
+
+@pytest.mark.parametrize("path", PATHS)
+def test_without_a_token_nothing_is_answered(origin, path):
+    answer = httpx.get(origin + path)
+    assert (answer.status_code, answer.text) == (403, "Open the address that the server printed: it holds the token.")
+    assert httpx.get(f"{origin}{path}?token=guess").status_code == 403
+    assert httpx.get(origin + path, cookies={f"dfjoin-{urlsplit(origin).port}": "guess"}).status_code == 403
+
+
+def test_the_token_becomes_a_strict_cookie_and_leaves_the_address(server, origin):
+    answer = httpx.get(server.url)
+    assert answer.status_code == 303 and answer.headers["location"] == "/"
+    cookie = answer.headers["set-cookie"]
+    assert all(part in cookie for part in ("HttpOnly", "SameSite=strict", f"dfjoin-{urlsplit(origin).port}="))
+
+
+def test_the_token_leads_to_this_server_alone(server, origin):
+    token = server.url.rpartition("token=")[2]
+    connection = http.client.HTTPConnection(urlsplit(origin).netloc)
+    connection.request("GET", f"//evil.example/?token={token}")
+    assert connection.getresponse().getheader("location") == "/evil.example/"
+
+
+@pytest.mark.parametrize(
+    "host", ["evil.example", "evil.example:{port}", "127.0.0.1", "127.0.0.1:1", "", "localhost.evil.example:{port}"]
+)
+def test_the_name_of_another_host_is_refused(client, host):
+    given = host.format(port=client.base_url.port)
+    answer = client.get("/lake", headers={"Host": given})
+    assert answer.status_code == 421
+    assert answer.text == "This address is not the one that the server printed."
+
+
+@pytest.mark.parametrize("name", ["localhost", "127.0.0.1", "[::1]"])
+def test_names_of_this_machine_are_its_own(client, name):
+    host = f"{name}:{client.base_url.port}"
+    assert client.get("/lake", headers={"Host": host, "Origin": f"http://{host}"}).status_code == 200
+
+
+@pytest.mark.parametrize("origin_of_form", ["http://evil.example", "null", "http://127.0.0.1:1", "https://127.0.0.1"])
+def test_forms_of_other_sites_are_refused(client, people, origin_of_form):
+    answer = client.post(f"{people}/sql", data={"query": "SELECT 1 AS a"}, headers={"Origin": origin_of_form})
+    assert (answer.status_code, answer.text) == (403, "This request comes from another site.")
+
+
+def test_a_form_without_an_origin_is_refused(client, people, server):
+    with httpx.Client(base_url=client.base_url, cookies=client.cookies) as other:
+        assert other.get("/lake").status_code == 200
+        assert other.post(f"{people}/sql", data={"query": "SELECT 1 AS a"}).status_code == 403
+
+
+def test_each_answer_has_the_headers_that_forbid_scripts(client):
+    for path in ("/", "/lake", "/static/page.js", "/none", "/s/none"):
+        headers = client.get(path).headers
+        policy = headers["content-security-policy"]
+        assert "default-src 'none'" in policy and "unsafe" not in policy and "frame-ancestors 'none'" in policy
+        assert headers["x-content-type-options"] == "nosniff"
+
+
+def test_a_request_of_ten_gigabytes_is_refused_before_it_is_read(client, origin):
+    place = urlsplit(origin)
+    cookie = "; ".join(f"{name}={value}" for name, value in client.cookies.items())
+    with socket.create_connection((place.hostname, place.port), timeout=10) as connection:
+        head = f"POST /upload HTTP/1.1\r\nHost: {place.netloc}\r\nOrigin: {origin}\r\nCookie: {cookie}\r\n"
+        head += f"Content-Type: multipart/form-data; boundary=x\r\nContent-Length: {10 << 30}\r\n\r\n"
+        connection.sendall(head.encode())
+        assert connection.recv(100).startswith(b"HTTP/1.1 413")
+    assert client.get("/lake").status_code == 200
+
+
+def test_a_body_that_hides_its_length_is_cut(client, origin, monkeypatch):
+    monkeypatch.setattr("dfjoin.page.guard.MOST_UPLOADED", 1 << 20)
+
+    def endless():
+        yield b'--x\r\nContent-Disposition: form-data; name="file"; filename="a.csv"\r\n\r\n'
+        for _ in range(64):
+            yield b"a,b\n" * (1 << 14)
+
+    headers = {"Content-Type": "multipart/form-data; boundary=x"}
+    try:
+        status = client.post("/upload", content=endless(), headers=headers).status_code
+    except httpx.TransportError:  # the server has closed while it was written to
+        status = 413
+    assert status == 413 and MOST_UPLOADED == 512 << 20
+    assert client.get("/lake").status_code == 200
+
+
+NAMES = [
+    "../../etc/passwd",
+    "/etc/passwd",
+    "..\\..\\secret.csv",
+    "....//x.csv",
+    "%2e%2e/x",
+    "a\x00b.csv",
+    "." * 300,
+    "CON",
+    "-rf",
+]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_name_of_an_upload_is_no_path(client, name, no_user_files):
+    before = set(no_user_files.parent.iterdir())
+    answer = client.post("/upload", files={"file": (name, b"a,b\nx,1\ny,2\n")})
+    assert answer.status_code in (200, 400)
+    kept = [path for path in (no_user_files / "dfjoin" / "page").rglob("*") if path.is_file()]
+    assert all(path.parents[1].name == "sources" or path.parent.name in ("states", "results") for path in kept)
+    assert set(no_user_files.parent.iterdir()) == before
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/static/../serve.py",
+        "/static/%2e%2e/serve.py",
+        "/static/..%2fserve.py",
+        "/static//etc/passwd",
+        "/s/..%2f..%2fstates/x",
+        "/lake/table?name=../../etc/passwd",
+        "/lake/graph?table=/etc/passwd",
+    ],
+)
+def test_no_address_reaches_a_file(client, path):
+    answer = client.get(path)
+    assert answer.status_code in (400, 404)
+    assert "root:" not in answer.text and "import" not in answer.text
+
+
+def test_script_in_names_and_cells_is_text(client):
+    evil = "<script>alert(1)</script>"
+    table = f'"{evil}","b""onmouseover=""x"\n"<img src=x onerror=alert(1)>",{{{{7*7}}}}\n"</textarea><b>",2\n'
+    page = client.post("/upload", files={"file": (f"{evil}.csv", table.encode())})
+    assert page.status_code == 200
+    state = page.url.path
+    for path in (
+        state,
+        f"{state}/sql",
+        f"{state}/change",
+        f"{state}/leave",
+        f"{state}/search?on={evil}",
+        f"{state}/nothing",
+    ):
+        text = client.get(path).text
+        assert (
+            "<script>alert" not in text
+            and "<img src=x" not in text
+            and "</textarea><b>" not in text
+            and 'onmouseover="x' not in text
+        )
+    assert "{{7*7}}" in client.get(state).text and "&lt;script&gt;" in client.get(state).text
+
+
+def test_a_compressed_file_that_is_huge_when_unpacked_is_refused(client, monkeypatch):
+    import gzip
+    import io
+    import zipfile
+
+    monkeypatch.setattr("dfjoin.page.given_table.UNPACKED_BYTES", 1 << 22)
+    rows = b"a,b\n" + b"1,2\n" * (2 << 20)
+    bomb = io.BytesIO()
+    with zipfile.ZipFile(bomb, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("table.csv", rows)
+    for name, content in (("bomb.zip", bomb.getvalue()), ("bomb.csv.gz", gzip.compress(rows))):
+        assert len(content) < 1 << 20
+        answer = client.post("/upload", files={"file": (name, content)})
+        assert answer.status_code == 400 and "when it is unpacked" in answer.text
+
+
+def test_random_requests_are_refused_or_harmless(client, people, wide):
+    """The seeded short run of `tests.page.load --random`, which makes 10,000."""
+    from tests.page.load import random_requests
+
+    statuses = random_requests(client, [people, wide], random.Random(7), 80)
+    assert statuses and max(statuses) < 500, {s: n for s, n in statuses.items() if s >= 500}
+    start = time.monotonic()
+    assert client.get("/lake").status_code == 200 and time.monotonic() - start < 20

@@ -1,0 +1,182 @@
+"""Starting the page: from Python, from a shell, with an index or a directory of tables; and how it ends."""
+
+import json
+import re
+import socket
+import subprocess
+import sys
+import time
+
+import httpx
+import pandas as pd
+import pytest
+
+import dfjoin
+from dfjoin.cli.main import main
+from dfjoin.errors import IndexNotFoundError, InvalidParameterError, InvalidTypeError, MissingDependencyError
+from dfjoin.page import serve
+from tests.conftest import PROJECT
+
+
+@pytest.fixture
+def opened(monkeypatch):
+    """The addresses that a browser was asked to open."""
+    addresses = []
+    monkeypatch.setattr("webbrowser.open", addresses.append)
+    return addresses
+
+
+def test_a_lake_opens_its_page_and_ends_it(example_lake, opened):
+    page = example_lake.explore(pd.DataFrame({"country": ["Peru"], 1: ["x"]}))
+    assert opened == [page.url] and re.fullmatch(r"http://127\.0\.0\.1:\d+/s/[0-9a-f]{32}\?token=[\w-]{32}", page.url)
+    assert page.url in repr(page) and f'href="{page.url}"' in page._repr_html_()
+    with httpx.Client(follow_redirects=True) as client:
+        assert "Peru" in client.get(page.url).text
+    page.stop()
+    with pytest.raises(httpx.ConnectError):
+        httpx.get(page.url)
+
+
+def test_the_shell_prints_the_address_and_ends_with_an_interrupt(example_lake, opened, monkeypatch, capsys, tmp_path):
+    statuses = []
+
+    def look_and_interrupt(self, timeout=None):
+        with httpx.Client(follow_redirects=True) as client:
+            statuses.append(client.get(page_url()).status_code)
+        monkeypatch.undo()
+        raise KeyboardInterrupt
+
+    def page_url():
+        return capsys.readouterr().out.splitlines()[0]
+
+    table = tmp_path / "mine.csv"
+    table.write_text("country,n\nPeru,1\nChad,2\n")
+    monkeypatch.setattr("threading.Thread.join", look_and_interrupt)
+    assert main(["explore", str(example_lake.path), str(table), "--no-browser"]) == 0
+    assert statuses == [200] and opened == []
+
+
+def test_the_shell_has_json_and_says_what_is_wrong(example_lake, monkeypatch, capsys, tmp_path):
+    monkeypatch.setattr(serve.PageServer, "wait", lambda self: self.stop())
+    assert main(["explore", str(example_lake.path), "--no-browser", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["url"].startswith("http://127.0.0.1:")
+    assert main(["explore", str(tmp_path / "none"), "--no-browser"]) == 2
+    assert main(["explore", str(example_lake.path), str(tmp_path / "none.csv"), "--no-browser"]) == 2
+    assert "must be an existing file, got" in capsys.readouterr().err
+
+
+def test_a_directory_of_tables_is_indexed_first_and_read_again_when_it_changes(tmp_path):
+    data = tmp_path / "data"
+    data.mkdir()
+    pd.DataFrame({"land": ["Peru", "Chad"], "n": [1, 2]}).to_csv(data / "lands.csv", index=False)
+    for n_tables in (1, 2):
+        page = serve.explore(data, open_browser=False)
+        with httpx.Client(follow_redirects=True) as client:
+            text, end = client.get(page.url).text, time.monotonic() + 30
+            while "The index is being built" in text and time.monotonic() < end:
+                time.sleep(0.1)
+                text = client.get(page.url).text
+        page.stop()
+        assert "lands.csv" in text and text.count('class="table-list"') == 1 and text.count("<li>") == n_tables
+        pd.DataFrame({"land": ["Oman"], "m": [3]}).to_csv(data / "more.csv", index=False)
+    with pytest.raises(InvalidParameterError, match="`df` needs an index, and `source` is a directory of tables"):
+        serve.explore(data, pd.DataFrame(), open_browser=False)
+
+
+def test_a_build_that_fails_is_told(tmp_path):
+    (tmp_path / "readme.txt").write_text("nothing")
+    page = serve.explore(tmp_path, open_browser=False)
+    with httpx.Client(follow_redirects=True) as client:
+        text, end = client.get(page.url).text, time.monotonic() + 30
+        while "The index is being built" in text and time.monotonic() < end:
+            time.sleep(0.1)
+            text = client.get(page.url).text
+        assert client.get(page.url.split("/?")[0] + "/lake").url.path in ("/", "/lake")
+    page.stop()
+    assert "The index could not be built" in text and "holds no table" in text
+
+
+def test_other_arguments_are_refused(example_lake, tmp_path):
+    for port in (-1, 65536, "80", True):
+        with pytest.raises(InvalidParameterError, match="`port` must be a number from 0, any free one, to 65535, got"):
+            example_lake.explore(port=port, open_browser=False)
+    with pytest.raises(InvalidTypeError, match="`df` must be a DataFrame or the path of a table, got int"):
+        example_lake.explore(5, open_browser=False)
+    with pytest.raises(InvalidTypeError, match="`host`"):
+        example_lake.explore(host=5, open_browser=False)
+    with pytest.raises(IndexNotFoundError):
+        serve.explore(tmp_path / "none", open_browser=False)
+    with pytest.raises(InvalidParameterError, match=r"must be an existing file, got '.*none.csv'; check the spelling"):
+        example_lake.explore(str(tmp_path / "none.csv"), open_browser=False)
+
+
+def test_an_address_that_is_taken_is_refused(example_lake):
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        with pytest.raises(InvalidParameterError, match=r"must be an address of this machine that is free, got 127"):
+            example_lake.explore(port=taken.getsockname()[1], open_browser=False)
+    with pytest.raises(InvalidParameterError, match=r"got 192\.0\.2\.1:0 .*; port 0 takes a free one"):
+        example_lake.explore(host="192.0.2.1", open_browser=False)
+
+
+def test_a_missing_library_is_named_with_its_extra(example_lake, monkeypatch):
+    monkeypatch.setattr(serve, "_NEEDED", ("starlette", "no_such_library"))
+    with pytest.raises(MissingDependencyError, match=r'no_such_library[\s\S]*pip install "dfjoin\[page\]"'):
+        example_lake.explore(open_browser=False)
+
+
+def test_without_a_cache_the_page_does_not_start(example_lake, monkeypatch):
+    monkeypatch.setattr(serve, "user_cache", lambda name: None)
+    with pytest.raises(
+        InvalidParameterError, match="cannot be explored, since no directory of this user can be written"
+    ):
+        example_lake.explore(open_browser=False)
+
+
+def test_several_people_have_steps_of_their_own(example_lake):
+    page = serve.explore(example_lake, open_browser=False)
+    origin = page.url.split("/?")[0]
+    states = []
+    for cells in ("country\tn\nPeru\t1\nChad\t2\n", "town\tn\nLima\t1\nOslo\t2\n"):
+        with httpx.Client(follow_redirects=True, base_url=origin, headers={"Origin": origin}) as client:
+            client.get(page.url)
+            states.append(client.post("/paste", data={"cells": cells}))
+    assert states[0].url != states[1].url and "Peru" not in states[1].text and "Oslo" in states[1].text
+    page.stop()
+
+
+def test_a_newer_version_is_offered(tmp_path):
+    frames = {"lands": pd.DataFrame({"land": ["Peru", "Chad"]})}
+    lake = dfjoin.build_lake(frames, tmp_path / "lake", engine="inline", progress=False)
+    page = lake.explore(open_browser=False)
+    origin = page.url.split("/?")[0]
+    with httpx.Client(follow_redirects=True, base_url=origin, headers={"Origin": origin}) as client:
+        client.get(page.url)
+        assert "Read the new version" not in client.get("/lake").text
+        more = {"towns": pd.DataFrame({"town": ["Lima", "Oslo"]})}
+        dfjoin.open_lake(tmp_path / "lake").add(more, engine="inline", progress=False)
+        assert "Another process has written version 2 of the index" in client.get("/lake").text
+        assert "2 tables" in client.post("/lake/refresh").text
+    page.stop()
+
+
+def test_a_busy_server_ends_with_an_interrupt(example_lake, tmp_path):
+    """A join that takes long does not keep the process."""
+    code = (
+        "import sys, threading, time, httpx\n"
+        "from dfjoin.page import serve, site\n"
+        "site._PAGES['/slow'] = lambda visit: time.sleep(60)\n"
+        "page = serve.explore(sys.argv[1], open_browser=False)\n"
+        "client = httpx.Client(follow_redirects=True)\n"
+        "client.get(page.url)\n"
+        "slow = threading.Thread(target=lambda: client.get(page.url.split('/?')[0] + '/slow'), daemon=True)\n"
+        "slow.start()\n"
+        "time.sleep(0.5)\n"
+        "threading.Timer(0.2, __import__('_thread').interrupt_main).start()\n"
+        "page.wait()\n"
+        "print('ended')\n"
+    )
+    command = [sys.executable, "-c", code, str(example_lake.path)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=45, cwd=PROJECT, check=False)
+    assert done.stdout == "ended\n", done.stderr

@@ -1,0 +1,323 @@
+"""Pages without a script: what a search, a join, a review and the lake show, and what a person can choose."""
+
+import re
+import time
+from pathlib import Path
+
+import httpx
+import pandas as pd
+import pytest
+
+import dfjoin
+from dfjoin.page.column_cards import column_cards
+from dfjoin.page.page_texts import TEXTS
+from dfjoin.page.pair_review import differences
+from dfjoin.page.rendering import cell_text, environment
+from dfjoin.page.serve import explore
+from tests.conftest import PROJECT
+
+AUTOFJ = Path(PROJECT).parent / "shared" / "benchmarks" / "autofj"
+
+
+def plain(html):
+    """The text of a page, blanks made one."""
+    return " ".join(re.sub(r"<[^>]+>", " ", html).split())
+
+
+@pytest.fixture
+def start(client):
+    """Bring cells; return the path of their state."""
+    return lambda text: client.post("/paste", data={"cells": text}).url.path
+
+
+def test_a_search_shows_what_discover_joinable_finds(client, people, example_lake):
+    frame = pd.DataFrame({"country": ["Peru", "japan", "Norway ", "Narnia", "Peru"], "name": list("abcde")})
+    hits = frame.discover_joinable("country", example_lake, k=50, min_score=0.5)
+    page = client.get(f"{people}/search?on=country&view=table").text
+    tables = re.findall(r'<td><a href="[^"]*">([^<]+)</a></td>', page)
+    assert tables == hits["table"].tolist()
+    assert f"{len(hits)} tables join" in plain(page)
+    weak = client.get(f"{people}/search?on=country&least=chance&view=table").text
+    assert len(re.findall(r"<tr><td>", weak)) >= len(hits)
+
+
+def test_what_a_search_warns_of_is_told_each_time(client, start):
+    codes = ["2108", "10001", "19103", "80202", "90012", "60601", "98101", "30303", "3301", "75201", "4330"]
+    state = start("Postal\tn\n" + "\n".join(f"{code}\t{i}" for i, code in enumerate(codes)))
+    assert "dtype=str" not in client.get(state).text
+    fields = {"on": "Postal"}
+    told = [client.get(f"{state}/search", params=fields).text.count('class="note attention"') for _ in range(2)]
+    assert told[0] == told[1] == 1
+
+
+def test_hits_are_narrowed_down(client, people):
+    page = plain(client.get(f"{people}/search?on=country&folder=codes").text)
+    assert "codes/calling_codes.csv" in page and "geo/countries.csv" not in page and " of " in page
+    page = plain(client.get(f"{people}/search?on=country&word=capital").text)
+    assert "geo/countries.csv" in page and "codes/calling_codes.csv" not in page
+    assert "0 tables join" in plain(client.get(f"{people}/search?on=country&verdict=weak").text)
+
+
+def test_a_hit_says_why_it_was_found(client, people):
+    fields = {"on": "country", "table": "geo/countries.csv", "column": "country"}
+    page = plain(client.get(f"{people}/evidence", params=fields).text)
+    assert "Lima" in page and "Narnia" in page and "the headers are the same" in page
+    assert "Nearest value of the table" in plain(client.get(f"{people}/alone", params=fields).text)
+
+
+def test_a_family_is_listed(build):
+    years = {f"y/{year}": pd.DataFrame({"land": LANDS, "value": range(len(LANDS))}) for year in (2020, 2021, 2022)}
+    page = explore(build(years), pd.DataFrame({"country": LANDS[:9]}), open_browser=False)
+    with httpx.Client(follow_redirects=True) as browser:
+        state = browser.get(page.url).url.path
+        base = page.url.split("/s/")[0]
+        text = browser.get(f"{base}{state}/search?on=country&least=weak").text
+        assert "2 similar" in plain(text)
+        link = re.search(r'hx-get="([^"]*/family[^"]*)"', text)[1].replace("&amp;", "&")
+        assert plain(browser.get(base + link).text).count("y/202") == 3
+    page.stop()
+
+
+LANDS = ["Peru", "Chad", "Oman", "Mali", "Togo", "Cuba", "Fiji", "Iraq", "Iran", "Laos", "Niue"]
+
+
+def test_rules_and_disagreeing_rows_of_a_join(client, start):
+    state = start("country\tn\nGermany\t1\nJapan\t2\nFrance\t3\n")
+    fields = {"on": "country", "table": "transport/airports.csv", "column": "country", "least": "chance"}
+    page = client.get(f"{state}/join", params=fields).text
+    assert "several rows for each of yours" in page and 'name="rule.city"' in page
+    told = re.search(r'href="([^"]*/disagreeing[^"]*show=city)"', page)[1].replace("&amp;", "&")
+    cells = re.findall(r"<td[^>]*>([^<]*)</td>", client.get(told).text)
+    assert len(cells) >= 4 and set(cells[::2]) <= {"Germany", "Japan", "France"}
+    first = client.get(f"{state}/join", params=fields | {"chosen": "1", "bring": ["city"], "rule.city": "first"}).text
+    assert (
+        'value="first" selected' in first
+        and "iata" not in re.search(r"<thead>.*?</thead>", first.split('id="rows-title"')[1], re.S)[0]
+    )
+
+
+def test_ways_of_an_index_that_is_not_prepared_say_so(client, people):
+    page = plain(client.get(f"{people}/search?on=country&way=meaning").text)
+    assert "The index is not prepared for this" in page and "add_vectors" in page
+    assert plain(client.get(f"{people}/search?on=country&way=spelling&radius=0.3").text).count("geo/countries.csv")
+
+
+@pytest.mark.parametrize(
+    ("query", "text"),
+    [
+        ("", "`on` must name a column of the table"),
+        ("on=land", "`on` must name columns of the table ('name', 'country', 'born'), got 'land'"),
+        ("on=country&way=magic", "`way` must be one of 'equal', 'large'"),
+        ("on=country&way=spelling&radius=near", "`radius` must be a number, got 'near'"),
+        ("on=country&pad=x", "`pad` must be a number, got 'x'"),
+    ],
+)
+def test_a_search_that_makes_no_sense_is_refused(client, people, query, text):
+    answer = client.get(f"{people}/search?{query}")
+    assert answer.status_code == 400
+    assert text in plain(answer.text).replace("&#39;", "'")
+
+
+@pytest.mark.parametrize(
+    ("path", "text"),
+    [
+        ("/join?on=country&table=none.csv&column=x", "the search does not find"),
+        ("/join?on=country&table=geo/countries.csv&column=country&how=upper", "`how` must be one of 'left', 'inner'"),
+        ("/evidence?on=country&table=none.csv&column=x", "`table` and `column` must name a hit of the search"),
+        ("/family?on=country&table=none.csv&column=x", "`table` and `column` must name a hit of the search"),
+        (
+            "/review?on=land&table=geo/countries.csv&column=country",
+            "`on` and `table` must name a column of the table and",
+        ),
+        (
+            "/review?on=country&table=geo/countries.csv&column=country&precision=x",
+            "`precision` must be a number from 0 to 1",
+        ),
+    ],
+)
+def test_a_hit_that_is_none_is_refused(client, people, path, text):
+    answer = client.get(people + path)
+    assert answer.status_code == 400 and text in plain(answer.text).replace("&#39;", "'")
+
+
+@pytest.mark.parametrize(
+    ("path", "form", "text"),
+    [
+        ("/upload", {}, "`file` must be a file with a table"),
+        ("/paste", {"cells": " \n"}, "`cells` must be the cells of a table"),
+        ("/start", {"table": "none.csv"}, "none.csv"),
+        ("{state}/change", {"kind": "jump"}, "The form names no step of the table"),
+        (
+            "{state}/change",
+            {"kind": "filter", "column": "born", "operator": "<", "value": "soon"},
+            "`value` must be of the type",
+        ),
+        ("{state}/remove", {"at": "7"}, "The form names no step of the table"),
+    ],
+)
+def test_forms_that_make_no_sense_are_refused(client, people, path, form, text):
+    answer = client.post(path.format(state=people), data=form)
+    assert answer.status_code == 400 and text in plain(answer.text).replace("&#39;", "'")
+
+
+def test_only_a_file_is_read_in_another_way(client):
+    state = client.post("/start", data={"table": "geo/capitals.csv"}).url.path
+    answer = client.post(f"{state}/read", data={"delimiter": ";"})
+    assert answer.status_code == 400 and "only a file that was brought can be read in another way" in answer.text
+
+
+def test_a_step_is_changed_and_the_rest_runs_again(client, people, wide):
+    last = client.post(f"{wide}/change", data={"kind": "rename", "column": "capital", "name": "seat"}).url.path
+    name = last.removeprefix("/s/")
+    form = {
+        "on": "country",
+        "table": "geo/countries.csv",
+        "column": "country",
+        "how": "inner",
+        "chosen": "1",
+        "bring": ["capital", "iso2"],
+    }
+    changed = client.post(f"{people}/join", data=form | {"of": name, "at": "1"})
+    steps = re.findall(r'<span class="kind">(\w+)</span>', changed.text)
+    assert steps[:1] == ["Source"] and "Rename" in steps and "iso2" in changed.text and "seat" in changed.text
+    assert "Narnia" not in changed.text
+    without = client.post(f"{last}/remove", data={"at": "2"})
+    assert without.url.path == wide
+
+
+def test_a_removed_step_that_others_need_is_told(client, wide):
+    last = client.post(f"{wide}/change", data={"kind": "rename", "column": "capital", "name": "seat"}).url.path
+    answer = client.post(f"{last}/remove", data={"at": "1"})
+    assert answer.status_code == 409 and "It is step 1 of 1." in plain(answer.text)
+    assert "needs the column" in answer.text
+
+
+def test_the_lake_shows_its_graph_and_paths(client):
+    page, end = client.get("/lake/graph?table=geo/countries.csv").text, time.monotonic() + 60
+    while "The join graph is being made" in page and time.monotonic() < end:
+        time.sleep(0.2)
+        page = client.get("/lake/graph?table=geo/countries.csv").text
+    assert "<svg" in page and "continents.csv" in page
+    assert "No table is likely" in client.get("/lake/graph?table=geo/countries.csv&score=0.99").text
+    assert "Path 1" in client.get("/lake/path?from=geo/countries.csv&to=geo/continents.csv").text
+    assert "No likely keys" in client.get("/lake/path?from=geo/countries.csv&to=science/planets.csv").text
+    for path in ("/lake/graph?table=none", "/lake/path?from=none&to=none", "/lake/table?name=none"):
+        assert client.get(path).status_code == 400
+    assert "can be" not in client.get("/lake/table?name=geo/countries.csv").text
+
+
+def test_each_page_is_below_half_a_megabyte(client, start):
+    wide = "\t".join(f"column_{i}" for i in range(300))
+    rows = "\n".join("\t".join(f"{i}{j}x" for i in range(300)) for j in range(150))
+    state = start(f"{wide}\n{rows}\n")
+    sizes = {
+        path: len(client.get(state + path).content) for path in ("", "/sql", "/change", "/leave", "/search?on=column_1")
+    }
+    assert max(sizes.values()) < 500_000, sizes
+
+
+@pytest.mark.skipif(not AUTOFJ.is_dir(), reason="the cases of Auto-FuzzyJoin are not beside the project")
+def test_a_review_raises_the_precision_of_a_fuzzy_join(build):
+    """The answers are those of the truth, for the thirty pairs that are shown first."""
+    left, right, truth = (
+        pd.read_csv(AUTOFJ / "BasketballTeam" / f"{name}.csv", dtype=str) for name in ("right", "left", "truth")
+    )
+    pairs = set(zip(truth["right_key"], truth["left_key"], strict=True))
+    page = explore(
+        build({"teams": right[["title"]].rename(columns={"title": "team"})}), left[["title"]], open_browser=False
+    )
+    with httpx.Client(follow_redirects=True, timeout=120) as browser:
+        state = str(browser.get(page.url).url)
+        browser.headers["Origin"] = state.split("/s/")[0]
+        form = {"on": "title", "table": "teams", "column": "team", "precision": "0.8"}
+        text = browser.get(f"{state}/review", params=form).text
+        values = [re.findall(rf'name="{side}" value="([^"]*)"', text)[:30] for side in ("left", "right")]
+        lefts, rights = ([value.replace("&#39;", "'").replace("&amp;", "&") for value in side] for side in values)
+        said = {
+            f"answer.{i}": "yes" if pair in pairs else "no" for i, pair in enumerate(zip(lefts, rights, strict=True))
+        }
+        made = browser.post(f"{state}/review", data=form | {"left": lefts, "right": rights, "accept": "1"} | said)
+        reviewed = pd.read_csv(f"{made.url}/download/csv?x=1", storage_options={"Cookie": _cookie(browser)})
+    page.stop()
+    plain_join = dfjoin.auto_join(
+        left[["title"]], right[["title"]], on="title", right_on="title", transform=True, fuzzy=True, precision=0.8
+    )
+    before = _precision(plain_join.iloc[:, :2], pairs)
+    after = _precision(reviewed[["title", "team"]], pairs)
+    assert sum(answer == "no" for answer in said.values()) >= 5 and after > before + 0.03
+
+
+def _cookie(browser):
+    return "; ".join(f"{name}={value}" for name, value in browser.cookies.items())
+
+
+def _precision(joined, truth):
+    found = set(joined.dropna().itertuples(index=False, name=None))
+    return len(found & truth) / len(found)
+
+
+# Pieces of pages --------------------------------------------------------------------------------------------
+
+
+def test_columns_are_described():
+    frame = pd.DataFrame(
+        {
+            "id": [1, 2, 3, 4],
+            "text": ["a", "b", "a", None],
+            "day": pd.to_datetime(["2024-01-01", "2024-01-05", None, "2024-01-09"]),
+            "flag": [True, False, True, True],
+            "list": [[1], [2], [1], None],
+            "none": [None] * 4,
+        }
+    )
+    cards = {card.name: card for card in column_cards(frame)}
+    assert (
+        cards["id"].is_key
+        and cards["id"].kind == "whole number"
+        and (cards["id"].lowest, cards["id"].highest) == ("1", "4")
+    )
+    assert cards["text"].frequent == [("a", 2), ("b", 1)] and cards["text"].n_null == 1 and not cards["text"].is_key
+    assert cards["day"].kind == "date" and (cards["day"].lowest, cards["day"].highest) == ("2024-01-01", "2024-01-09")
+    assert sum(height > 0 for height in cards["id"].heights) == 4 and max(cards["id"].heights) == 1
+    assert cards["flag"].kind == "truth"
+    assert cards["list"].n_distinct == -1 and cards["none"].n_distinct == 0
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (None, None),
+        (pd.NA, None),
+        (pd.NaT, None),
+        (float("nan"), None),
+        (1.5, "1.5"),
+        (1234567.0, "1,234,567"),
+        (True, "True"),
+        (pd.Timestamp("2024-01-02"), "2024-01-02"),
+        (pd.Timestamp("2024-01-02 03:04"), "2024-01-02 03:04:00"),
+        ("x" * 200, "x" * 79 + "…"),
+    ],
+)
+def test_cells_are_written_for_people(value, text):
+    assert cell_text(value) == text
+
+
+def test_what_others_wrote_is_escaped_and_visible():
+    made = environment().from_string("{{ text }}|{{ share|pct }}|{{ n|count('row') }}")
+    assert made.render(text="<b>\u202e\x1b", share=0.999, n=1) == "&lt;b&gt;\\u202e\\u001b|99 %|1 row"
+
+
+def test_pieces_of_two_texts_make_them_up_again():
+    for left, right in (("Müller", "Muller"), ("", "x"), ("abc", "abc"), ("a b", "b a")):
+        sides = differences(left, right)
+        assert tuple("".join(piece for piece, _ in side) for side in sides) == (left, right)
+        same = ["".join(piece for piece, differs in side if not differs) for side in sides]
+        assert same[0] == same[1]
+
+
+def test_each_text_is_used_and_each_use_has_a_text():
+    sources = [*(PROJECT / "dfjoin/page/templates").iterdir(), *(PROJECT / "dfjoin/page").glob("*.py")]
+    text = "\n".join(path.read_text("utf-8") for path in sources if path.name != "page_texts.py")
+    used = set(re.findall(r"\bt\.(\w+)", text)) | set(re.findall(r"TEXTS\[.(\w+).\]", text))
+    assert set(TEXTS) - used == set()
+    assert {name for name in used if name not in TEXTS} <= {"html"}
