@@ -279,6 +279,7 @@ def discover_joinable(
           table   column  matched  query_cardinality
     0  capitals  country        2                  3
     """
+    from dfjoin.frames.given_frame import frame_of
     from dfjoin.lake import refuse_swapped, resolve_lake
     from dfjoin.search.discover import discover
     from dfjoin.search.params import search_params
@@ -305,6 +306,7 @@ def discover_joinable(
         metric=metric,
         count=count,
     )
+    df = frame_of(df)
     columns = getattr(df, "columns", ())
     if not (isinstance(on, str) and on in columns):
         refuse_swapped(on, lake, columns)

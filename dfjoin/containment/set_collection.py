@@ -176,7 +176,9 @@ def _as_lists(given: Any, name: str) -> _Flat:
     if isinstance(given, (pd.DataFrame, pa.Table, dict, str, bytes)):
         raise InvalidTypeError(f"`{name}` must be a column of lists, got {type(given).__name__}; pass one column")
     try:
-        side = given.combine_chunks() if isinstance(given, pa.ChunkedArray) else given
+        is_stream = hasattr(given, "__arrow_c_stream__") and not isinstance(given, pd.Series)
+        side = pa.chunked_array(given) if is_stream else given
+        side = side.combine_chunks() if isinstance(side, pa.ChunkedArray) else side
         if not isinstance(side, pa.Array):
             side = side.tolist() if isinstance(side, pd.Series) else list(side)
             side = pa.array([_as_list(value) for value in side])

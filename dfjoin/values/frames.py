@@ -35,6 +35,7 @@ __all__ = [
     "is_pandas",
     "is_spark",
     "select_column",
+    "storable_array",
     "workable_frame",
 ]
 
@@ -333,6 +334,11 @@ def _storable(column: pd.Series) -> tuple[pa.Array | pa.ChunkedArray, str]:
     except InvalidTypeError:
         pass
     return _printed(column), f"values of type {array.type} have no text that stays the same"
+
+
+def storable_array(column: pd.Series) -> pa.Array | pa.ChunkedArray:
+    """Convert a column of any dtype to Arrow; objects of no common type become text."""
+    return _storable(column)[0]
 
 
 def _is_held_by_parquet(array: pa.Array | pa.ChunkedArray) -> bool:

@@ -1,0 +1,165 @@
+"""Columns on their way in and out: as Arrow, with what their library has of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from dfjoin.errors import InvalidTypeError
+from dfjoin.values.cells import CONVERSION_ERRORS, cell_texts, workable_array, workable_type
+from dfjoin.values.frames import storable_array
+
+__all__ = ["FrameKind", "GivenColumn", "MadeColumn", "numbered_column"]
+
+
+@dataclass(frozen=True)
+class GivenColumn:
+    """A column of a frame that came in.
+
+    Parameters
+    ----------
+    field : pyarrow Field
+        Its name, and its type and metadata in Arrow.
+    array : pyarrow ChunkedArray
+        Its values, of a type that rows can be taken of.
+    own : object
+        What its library has of it, for a frame of the same library.
+    is_numbered : bool
+        Arrow does not have its type: `array` holds the numbers of its rows, in structs, which are no keys.
+    """
+
+    field: pa.Field
+    array: pa.ChunkedArray
+    own: Any
+    is_numbered: bool = False
+
+    @classmethod
+    def of(cls, field: pa.Field, column: pa.ChunkedArray, own: Any) -> GivenColumn:
+        """Make a column that Arrow has; views and runs are written out, since Arrow takes no rows of them."""
+        type_ = workable_type(field.type)
+        if type_ == field.type:
+            return cls(field, column, own)
+        chunks = [workable_array(chunk) for chunk in column.chunks]
+        return cls(field, pa.chunked_array(chunks, chunks[0].type if chunks else type_), own)
+
+
+def numbered_column(name: str, n_rows: int, own: Any) -> GivenColumn:
+    """Make a column of a type that Arrow does not have: the number of each of its rows stands for the value."""
+    rows = pa.StructArray.from_arrays([pa.array(np.arange(n_rows))], names=["row"])
+    return GivenColumn(pa.field(name, rows.type), pa.chunked_array([rows]), own, is_numbered=True)
+
+
+@dataclass(frozen=True)
+class MadeColumn:
+    """A column of a result.
+
+    Parameters
+    ----------
+    name : str
+    array : pyarrow ChunkedArray
+        Its values; of the type of `origin`, where that is known.
+    origin : GivenColumn or None
+        The column whose cells it has.
+    """
+
+    name: str
+    array: pa.ChunkedArray
+    origin: GivenColumn | None = None
+
+    @classmethod
+    def of(cls, name: str, column: pd.Series, origin: GivenColumn | None, *, is_own: bool) -> MadeColumn:
+        """Take a column out of the frame that a join made.
+
+        Parameters
+        ----------
+        name : str
+        column : Series
+        origin : GivenColumn or None
+            The column that it comes from.
+        is_own : bool
+            It is one of the caller's frame, whose type stays. What a rule computed of a column of the other frame has
+            the type of the rule.
+        """
+        array = _to_arrow(column, origin)
+        if origin is None:
+            return cls(name, array)
+        if array is origin.array:
+            return cls(name, array, origin)
+        type_ = array.type
+        if not (is_own or type_ in (origin.field.type, origin.array.type) or pa.types.is_null(type_)):
+            return cls(name, array)
+        restored = _of_type(array, origin.field.type)
+        return cls(name, restored, origin if restored.type == origin.field.type else None)
+
+    @property
+    def is_unchanged(self) -> bool:
+        """Whether all rows of the origin stand in it, in their order."""
+        return self.origin is not None and self.array is self.origin.array
+
+    @property
+    def field(self) -> pa.Field:
+        """Name, type and metadata in Arrow."""
+        if self.origin is None:
+            return pa.field(self.name, self.array.type)
+        field = self.origin.field.with_name(self.name)
+        return field if field.nullable or not self.array.null_count else field.with_nullable(True)
+
+    def as_text(self) -> MadeColumn:
+        """Return the column as texts, for a library that lacks its type."""
+        try:
+            texts = cell_texts(self.array)
+        except InvalidTypeError:
+            texts = pa.array([None if value is None else str(value) for value in self.array.to_pylist()], pa.string())
+        return MadeColumn(self.name, pa.chunked_array([texts]))
+
+    @property
+    def rows(self) -> NDArray[np.object_]:
+        """Of a numbered column: row of the origin for each row; None for a null."""
+        numbers = pc.struct_field(self.array, "row")
+        return np.array(numbers.to_pylist(), object)
+
+
+class FrameKind(Protocol):
+    """A kind of frame: how its columns come in, and how one is made of the columns of a result."""
+
+    def is_kind(self, value: object) -> bool:
+        """Tell whether a value is a frame of this kind; imports nothing."""
+
+    def columns(self, frame: Any, argument: str) -> list[GivenColumn]:
+        """Read the columns of a frame, once; `argument` is the name of what carried it, for messages."""
+
+    def rebuild(self, given: Any, columns: list[MadeColumn]) -> Any:
+        """Make a frame of the class of `given`."""
+
+
+def _to_arrow(column: pd.Series, origin: GivenColumn | None) -> pa.ChunkedArray:
+    """Return what a column of pandas holds as Arrow; objects of the type of their origin, or else of none as text."""
+    if isinstance(column.dtype, pd.ArrowDtype):
+        return column.array.__arrow_array__()
+    if column.dtype != object:
+        array = pa.array(column, from_pandas=True)
+    else:
+        try:
+            array = pa.array(column, None if origin is None else origin.array.type, from_pandas=True)
+        except CONVERSION_ERRORS:
+            array = storable_array(column)
+    return array if isinstance(array, pa.ChunkedArray) else pa.chunked_array([array])
+
+
+def _of_type(array: pa.ChunkedArray, type_: pa.DataType) -> pa.ChunkedArray:
+    """Convert a column to the type that its origin had; as it is where values do not fit."""
+    if array.type == type_:
+        return array
+    try:
+        if pa.types.is_run_end_encoded(type_):
+            runs = [pc.run_end_encode(chunk, run_end_type=type_.run_end_type) for chunk in array.chunks]
+            return pa.chunked_array(runs, type_)
+        return array.cast(type_)
+    except CONVERSION_ERRORS:
+        return array
