@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+import pyarrow as pa
+
 from dfjoin.frames.arrow_frames import arrow_columns, convert_columns
 from dfjoin.frames.given_column import GivenColumn, MadeColumn
 
@@ -35,7 +37,7 @@ class DuckdbFrames:
                 for name, type_ in zip(names, types, strict=True)
             ]
             frame = frame.project(", ".join(parts))
-        columns = arrow_columns(frame.to_arrow_table())
+        columns = arrow_columns(_with_order(frame.to_arrow_table()))
         return [
             GivenColumn(column.field, column.array, _DuckdbColumn(type_))
             for column, type_ in zip(columns, types, strict=True)
@@ -67,6 +69,23 @@ class _DuckdbColumn:
 
     def __init__(self, type_: str) -> None:
         self.type = type_
+
+
+def _with_order(table: pa.Table) -> pa.Table:
+    """Say of categories that they are in order, as those of DuckDB's ``ENUM`` are."""
+    types = [
+        pa.dictionary(type_.index_type, type_.value_type, ordered=True) if pa.types.is_dictionary(type_) else type_
+        for type_ in table.schema.types
+    ]
+    arrays = [
+        pa.chunked_array(
+            [pa.DictionaryArray.from_arrays(c.indices, c.dictionary, ordered=True) for c in column.chunks], type_
+        )
+        if pa.types.is_dictionary(type_)
+        else column
+        for column, type_ in zip(table.columns, types, strict=True)
+    ]
+    return pa.Table.from_arrays(arrays, names=table.column_names)
 
 
 def _loses(type_: str) -> bool:

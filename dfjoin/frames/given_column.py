@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any, Protocol
 
 import numpy as np
@@ -12,7 +13,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from dfjoin.errors import InvalidTypeError
-from dfjoin.values.cells import CONVERSION_ERRORS, cell_texts, workable_array, workable_type
+from dfjoin.values.cells import CONVERSION_ERRORS, cell_texts, cell_type, workable_array, workable_type
 from dfjoin.values.frames import storable_array
 
 __all__ = ["FrameKind", "GivenColumn", "MadeColumn", "numbered_column"]
@@ -73,18 +74,11 @@ class MadeColumn:
     origin: GivenColumn | None = None
 
     @classmethod
-    def of(cls, name: str, column: pd.Series, origin: GivenColumn | None, *, is_own: bool) -> MadeColumn:
+    def of(cls, name: str, column: pd.Series, origin: GivenColumn | None) -> MadeColumn:
         """Take a column out of the frame that a join made.
 
-        Parameters
-        ----------
-        name : str
-        column : Series
-        origin : GivenColumn or None
-            The column that it comes from.
-        is_own : bool
-            It is one of the caller's frame, whose type stays. What a rule computed of a column of the other frame has
-            the type of the rule.
+        It gets the type of the column that it comes from, unless a rule computed it, or keys were filled in from the
+        other frame that do not have this type.
         """
         array = _to_arrow(column, origin)
         if origin is None:
@@ -92,8 +86,10 @@ class MadeColumn:
         if array is origin.array:
             return cls(name, array, origin)
         type_ = array.type
-        if not (is_own or type_ in (origin.field.type, origin.array.type) or pa.types.is_null(type_)):
+        if not (type_ in (origin.field.type, origin.array.type) or pa.types.is_null(type_)):
             return cls(name, array)
+        if pa.types.is_dictionary(type_) and not _has_its_categories(array, origin.array):
+            return cls(name, array.cast(type_.value_type))
         restored = _of_type(array, origin.field.type)
         return cls(name, restored, origin if restored.type == origin.field.type else None)
 
@@ -139,17 +135,38 @@ class FrameKind(Protocol):
 
 
 def _to_arrow(column: pd.Series, origin: GivenColumn | None) -> pa.ChunkedArray:
-    """Return what a column of pandas holds as Arrow; objects of the type of their origin, or else of none as text."""
+    """Return what a column of pandas holds as Arrow; objects of no common type become text."""
     if isinstance(column.dtype, pd.ArrowDtype):
         return column.array.__arrow_array__()
     if column.dtype != object:
         array = pa.array(column, from_pandas=True)
     else:
-        try:
-            array = pa.array(column, None if origin is None else origin.array.type, from_pandas=True)
-        except CONVERSION_ERRORS:
-            array = storable_array(column)
+        array = storable_array(column) if origin is None else _of_keys(column, origin.array.type)
     return array if isinstance(array, pa.ChunkedArray) else pa.chunked_array([array])
+
+
+def _of_keys(column: pd.Series, type_: pa.DataType) -> pa.Array:
+    """Convert objects to the type of their origin; keys of both sides, of two types, as they print."""
+    is_of_type = cell_type(type_) in (pa.string(), pa.large_string()) or not any(isinstance(v, str) for v in column)
+    if is_of_type and not (pa.types.is_date(type_) and any(isinstance(v, datetime) for v in column)):
+        try:
+            return pa.array(column, type_, from_pandas=True)
+        except CONVERSION_ERRORS:
+            pass
+    return pa.array(
+        [None if is_null else str(v) for v, is_null in zip(column, column.isna(), strict=True)], pa.string()
+    )
+
+
+def _has_its_categories(array: pa.ChunkedArray, origin: pa.ChunkedArray) -> bool:
+    """Tell whether all categories of a column are some of its origin: keys of another frame may have others."""
+    known = pa.concat_arrays(
+        [chunk.dictionary for chunk in origin.chunks[:1]] or [pa.array([], origin.type.value_type)]
+    )
+    return all(
+        chunk.dictionary.equals(known) or bool(pc.all(pc.is_in(chunk.dictionary, known), min_count=0).as_py())
+        for chunk in array.chunks
+    )
 
 
 def _of_type(array: pa.ChunkedArray, type_: pa.DataType) -> pa.ChunkedArray:

@@ -81,11 +81,10 @@ class GivenFrame:
         brought : mapping
             Names of others → the columns of the other frame that they come from, where these are known.
         """
-        own = len(self.columns)
         names = list(result.columns)
-        origins = [*self.columns, *(brought.get(name) for name in names[own:])]
+        origins = [*self.columns, *(brought.get(name) for name in names[len(self.columns) :])]
         made = [
-            MadeColumn.of(str(name), result.iloc[:, i], origin, is_own=i < own)
+            MadeColumn.of(str(name), result.iloc[:, i], origin)
             for i, (name, origin) in enumerate(zip(names, origins, strict=True))
         ]
         frame = self._kind.rebuild(self._given, made)

@@ -480,6 +480,9 @@ def _ranks(column: pd.Series) -> NDArray[np.int64]:
     if isinstance(column.dtype, pd.CategoricalDtype):
         numbers = np.arange(len(column.cat.categories)) if column.cat.ordered else _ranks(_categories(column))
         return np.append(numbers, -1)[column.cat.codes.to_numpy()]
+    if isinstance(column.dtype, pd.ArrowDtype) and getattr(column.dtype.pyarrow_dtype, "ordered", False):
+        categories = column.array.__arrow_array__().combine_chunks()
+        return categories.indices.cast(pa.int64()).fill_null(-1).to_numpy()
     if not _is_hashable(column):  # lists and the like are told apart by how they print
         return _ranks_of_texts(column, repr)
     for own in (lambda: column, lambda: column.astype(object)):  # pandas orders not all of Arrow's types
