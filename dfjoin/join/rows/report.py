@@ -339,7 +339,9 @@ def _step_examples(
     has_partner = np.zeros(index.n_keys + 1, bool)  # the last one serves code -1, the null
     has_partner[theirs[(theirs >= 0) & (theirs < index.n_keys)]] = True
     alone = np.flatnonzero((index.codes >= 0) & ~has_partner[index.codes])
-    first = alone[np.sort(np.unique(index.codes[alone], return_index=True)[1])[:_VALUES]]
+    row_of = np.full(index.n_keys, -1)
+    row_of[index.codes[alone][::-1]] = alone[::-1]  # the first row of each key is the last that is written
+    first = alone[row_of[index.codes[alone]] == alone][:_VALUES]
     keys = [left.columns.get_loc(label) for label in step.on]
     of_row = result.left_rows
     is_joined = (of_row >= 0) & np.append(has_partner[index.codes], False)[of_row]
