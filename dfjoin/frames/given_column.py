@@ -83,8 +83,8 @@ class MadeColumn:
         array = _to_arrow(column, origin)
         if origin is None:
             return cls(name, array)
-        if array is origin.array:
-            return cls(name, array, origin)
+        if _are_same(array, origin.array):
+            return cls(name, origin.array, origin)
         type_ = array.type
         if not (type_ in (origin.field.type, origin.array.type) or pa.types.is_null(type_)):
             return cls(name, array)
@@ -134,6 +134,18 @@ class FrameKind(Protocol):
         """Make a frame of the class of `given`."""
 
 
+def _are_same(one: pa.ChunkedArray, other: pa.ChunkedArray) -> bool:
+    """Tell whether two columns are the same places in memory; pandas makes new objects for these."""
+    return one.num_chunks == other.num_chunks and all(
+        len(own) == len(theirs) and own.offset == theirs.offset and _addresses(own) == _addresses(theirs)
+        for own, theirs in zip(one.chunks, other.chunks, strict=True)
+    )
+
+
+def _addresses(array: pa.Array) -> list[int | None]:
+    return [None if buffer is None else buffer.address for buffer in array.buffers()]
+
+
 def _to_arrow(column: pd.Series, origin: GivenColumn | None) -> pa.ChunkedArray:
     """Return what a column of pandas holds as Arrow; objects of no common type become text."""
     if isinstance(column.dtype, pd.ArrowDtype):
@@ -174,6 +186,8 @@ def _of_type(array: pa.ChunkedArray, type_: pa.DataType) -> pa.ChunkedArray:
     if array.type == type_:
         return array
     try:
+        if pa.types.is_list_view(type_) or pa.types.is_large_list_view(type_):  # Arrow casts no lists to views
+            return pa.chunked_array([pa.array(array.to_pylist(), type_)])
         if pa.types.is_run_end_encoded(type_):
             runs = [pc.run_end_encode(chunk, run_end_type=type_.run_end_type) for chunk in array.chunks]
             return pa.chunked_array(runs, type_)
