@@ -80,7 +80,7 @@ EDGES = {
     "api": {"lake", "join", "containment", "search", "ingest", "vectors", "frames"},
     "lake": {"join", "containment", "store", "ingest", "index"},
     "join": {"search", "store", "index", "transform", "fuzzy", "programs", "frames", "values", "kernels"},
-    "containment": {"search", "store", "index", "values", "kernels"},
+    "containment": {"search", "store", "index", "frames", "values", "kernels"},
     "search": {"store", "index", "transform", "vectors", "frames", "values", "kernels"},
     "store": {"ingest", "index", "sources", "vectors", "values"},
     "ingest": {"index", "sources", "vectors", "frames", "values", "kernels"},

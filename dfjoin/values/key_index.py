@@ -49,7 +49,7 @@ class Vocabulary:
     def codes_of(self, values: ValueSet) -> NDArray[np.int64]:
         """Return the number that each of other values has among the values, -1 for none.
 
-        Those of the last values that were asked for are kept: a join decides by them first, and pairs rows by them then.
+        Those of the last values are kept: a join first decides by them, and then pairs rows by them.
         """
         if self._last is not None and self._last[0] is values:
             return self._last[1]

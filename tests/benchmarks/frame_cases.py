@@ -152,6 +152,13 @@ def in_pandas(frame: pl.DataFrame) -> pd.DataFrame:
     return given.to_pandas()
 
 
+def _column_in_sql(name, dtype):
+    """Arrow tells DuckDB of no enum."""
+    if dtype != pl.Enum:
+        return f'"{name}"'
+    return f'CAST("{name}" AS ENUM({", ".join(map(repr, dtype.categories.to_list()))})) AS "{name}"'
+
+
 def in_kind(frame: pl.DataFrame, kind: str, connection: duckdb.DuckDBPyConnection):
     """Return the frame in a library."""
     if kind == "pandas":
@@ -160,9 +167,7 @@ def in_kind(frame: pl.DataFrame, kind: str, connection: duckdb.DuckDBPyConnectio
         return frame.to_arrow()
     if kind == "duckdb":
         relation = connection.from_arrow(frame.to_arrow())
-        of_enum = f"ENUM({', '.join(map(repr, WORDS))})"
-        parts = [f'CAST("{n}" AS {of_enum}) AS "{n}"' if d == pl.Enum else f'"{n}"' for n, d in frame.schema.items()]
-        return relation.project(", ".join(parts))
+        return relation.project(", ".join(_column_in_sql(name, dtype) for name, dtype in frame.schema.items()))
     return frame.lazy() if kind == "lazy" else frame
 
 

@@ -74,7 +74,7 @@ def are_enough(left: KeyColumns, right: KeyColumns, keys: KeyLabels, is_named: b
         return any(_is_key(side, labels[0]) for side, labels in zip((left, right), keys, strict=True))
     index = left.index(keys[0])
     found = index.match(right.parts(keys[1]))
-    n_found = np.count_nonzero(np.bincount(found[found >= 0], minlength=index.n_keys))
+    n_found = int(np.count_nonzero(np.bincount(found[found >= 0])))
     return not index.n_keys or n_found / index.n_keys >= options.threshold
 
 
