@@ -50,11 +50,13 @@ def _arrow_like(own: Any, polars: Any) -> Any:
     """Return a column as one that Arrow has a type for; None if there is none."""
     if own.dtype == polars.Object:
         return None
-    if own.dtype in (polars.Int128, polars.UInt128):
-        try:
-            return own.cast(polars.Decimal(38, 0))
-        except polars.exceptions.PolarsError:
-            return own.cast(polars.String)
+    if str(own.dtype) in ("Int128", "UInt128"):
+        for dtype in (polars.Decimal(38, 0), polars.String):
+            try:
+                return own.cast(dtype)
+            except polars.exceptions.PolarsError:
+                continue
+        return None
     try:
         own.clear().to_arrow()
     except (*CONVERSION_ERRORS, polars.exceptions.PolarsError):
