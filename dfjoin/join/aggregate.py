@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from dfjoin._validation import show
 from dfjoin.errors import ColumnNotFoundError, InvalidParameterError, InvalidTypeError, shortlist
 from dfjoin.values.cells import CONVERSION_ERRORS
+from dfjoin.values.frames import nan_as_null
 
 __all__ = [
     "KEEPING",
@@ -222,6 +223,8 @@ def aggregate_column(column: pd.Series, codes: NDArray[np.int64], n_keys: int, r
         column = column.sparse.to_dense()
     if rule in ("first", "last"):
         return take_rows(column, _row_of_key(codes, n_keys, is_last=rule == "last"), may_lack=True)
+    if isinstance(column.dtype, pd.ArrowDtype):
+        column = pd.Series(pd.arrays.ArrowExtensionArray(nan_as_null(column.array.__arrow_array__())), name=column.name)
     if rule in _CHOOSING:
         ranks = _ranks(column)
         rows = (

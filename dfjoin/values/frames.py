@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pyarrow as pa
+import pyarrow.compute as pc
 from pyarrow import parquet
 
 from dfjoin._validation import show
@@ -34,6 +35,7 @@ __all__ = [
     "frame_to_table",
     "is_pandas",
     "is_spark",
+    "nan_as_null",
     "select_column",
     "storable_array",
     "workable_frame",
@@ -143,7 +145,7 @@ def _to_arrow(column: pd.Series, argument: str) -> pa.Array | pa.ChunkedArray:
     if isinstance(dtype, pd.SparseDtype):
         return _to_arrow(column.sparse.to_dense(), argument)
     if isinstance(dtype, pd.ArrowDtype):
-        return column.array.__arrow_array__()
+        return nan_as_null(column.array.__arrow_array__())
     if isinstance(dtype, (pd.PeriodDtype, pd.IntervalDtype)) or dtype.kind == "c":
         return pa.array(column.astype(str).to_numpy(dtype=object), pa.string(), mask=column.isna().to_numpy())
     try:
@@ -155,6 +157,13 @@ def _to_arrow(column: pd.Series, argument: str) -> pa.Array | pa.ChunkedArray:
         if pd.api.types.is_object_dtype(dtype) and _is_mixed(column, converted.type)
         else converted
     )
+
+
+def nan_as_null(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Return a column of Arrow with nulls for NaN, which Arrow tells apart, and all other columns of pandas do not."""
+    if not pa.types.is_floating(column.type) or not pc.any(pc.is_nan(column)).as_py():
+        return column
+    return pc.if_else(pc.is_nan(column), pa.scalar(None, column.type), column)
 
 
 def _is_mixed(column: pd.Series, type_: pa.DataType) -> bool:

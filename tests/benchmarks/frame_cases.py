@@ -21,7 +21,7 @@ from dfjoin.frames.given_frame import GivenFrame, given_frame
 
 WORDS = ["Peru", "Chad", "Fiji", "Laos", "Mali", "Cuba", "Iran", "Togo", "Oman", "Niue", "Guam", "Bali"]
 HOWS = ("left", "inner", "right", "outer")
-RULES = ("auto", "auto", "auto", None, "first", "last", "count", "nunique", "most_frequent", "majority", "min", "max")
+RULES = (*["auto"] * 4, None, None, "first", "last", "count", "nunique", "most_frequent", "majority", "min", "max")
 
 
 @dataclass
@@ -59,7 +59,9 @@ def _keys(rng, n, kind):
         case "digits":
             return pl.Series([None if v is None else f"{v:03d}" for v in values], dtype=pl.String)
         case "float":
-            return pl.Series([None if v is None else float(v) for v in values], dtype=pl.Float64)
+            return pl.Series(
+                [None if v is None else math.nan if v == 0 else float(v) for v in values], dtype=pl.Float64
+            )
         case "decimal":
             return pl.Series([None if v is None else decimal.Decimal(v) for v in values], dtype=pl.Decimal(9, 2))
         case "boolean":
@@ -100,7 +102,7 @@ def _values(rng, n, kind):
         case "boolean":
             return of(lambda v: v > 0, pl.Boolean)
         case "float":
-            return of(lambda v: v / 3, pl.Float64)
+            return of(lambda v: math.nan if v % 7 == 0 else v / 3, pl.Float64)
         case "text":
             return of(lambda v: WORDS[v % 12] + str(v % 3), pl.String)
         case "date":
