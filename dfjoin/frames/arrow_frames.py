@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pyarrow as pa
@@ -20,9 +21,10 @@ def arrow_columns(table: pa.Table) -> list[GivenColumn]:
 
 def arrow_table(columns: list[MadeColumn], metadata: Any = None) -> pa.Table:
     """Make a table of the columns of a result."""
-    arrays = [one.origin.own if one.is_unchanged and one.origin is not None else one.array for one in columns]
-    fields = [one.field for one in columns]
-    return pa.Table.from_arrays(arrays, schema=pa.schema(fields, metadata))
+    columns = [one.as_text() if one.is_numbered else one for one in columns]
+    return pa.Table.from_arrays(
+        [one.array for one in columns], schema=pa.schema([one.field for one in columns], metadata)
+    )
 
 
 def convert_columns(columns: list[MadeColumn], convert: Callable[[pa.Table], Any]) -> Any:
@@ -46,6 +48,11 @@ def convert_columns(columns: list[MadeColumn], convert: Callable[[pa.Table], Any
         return convert(arrow_table(columns))
     except Exception:
         return convert(arrow_table([one if is_known(one) else one.as_text() for one in columns]))
+
+
+def _as_given(column: MadeColumn) -> MadeColumn:
+    """Return a column that did not change as it came in, views and runs among them."""
+    return replace(column, array=column.origin.own) if column.is_unchanged and column.origin is not None else column
 
 
 class ArrowFrames:
@@ -74,7 +81,8 @@ class ArrowFrames:
 
     def rebuild(self, given: Any, columns: list[MadeColumn]) -> Any:
         """Make a table, or the record batch or reader that came in."""
-        table = arrow_table(columns, getattr(getattr(given, "schema", None), "metadata", None))
+        metadata = getattr(getattr(given, "schema", None), "metadata", None)
+        table = arrow_table([_as_given(one) for one in columns], metadata)
         if isinstance(given, pa.RecordBatchReader):
             return table.to_reader()
         if isinstance(given, pa.RecordBatch):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import pyarrow as pa
@@ -49,7 +48,7 @@ class DuckdbFrames:
         def scan(dfjoin_result: Any) -> Any:  # the query reads it by its name
             return given.query(_VIEW, "SELECT * FROM dfjoin_result")
 
-        relation = convert_columns([replace(one, origin=None) for one in columns], scan)
+        relation = convert_columns(columns, scan)
         parts = [
             _with_type(name, str(type_), one.origin)
             for name, type_, one in zip(relation.columns, relation.types, columns, strict=True)

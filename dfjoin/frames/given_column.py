@@ -10,7 +10,6 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
-from numpy.typing import NDArray
 
 from dfjoin.errors import InvalidTypeError
 from dfjoin.values.cells import CONVERSION_ERRORS, cell_texts, cell_type, workable_array, workable_type
@@ -30,7 +29,8 @@ class GivenColumn:
     array : pyarrow ChunkedArray
         Its values, of a type that rows can be taken of.
     own : object
-        What its library has of it, for a frame of the same library.
+        What its library has of it, for a frame of the same library: a Series of polars, a column of Arrow, its type in
+        DuckDB.
     is_numbered : bool
         Arrow does not have its type: `array` holds the numbers of its rows, in structs, which are no keys.
     """
@@ -103,11 +103,15 @@ class MadeColumn:
         """Name, type and metadata in Arrow."""
         if self.origin is None:
             return pa.field(self.name, self.array.type)
-        field = self.origin.field.with_name(self.name)
+        field = self.origin.field.with_name(self.name).with_type(self.array.type)
         return field if field.nullable or not self.array.null_count else field.with_nullable(True)
 
     def as_text(self) -> MadeColumn:
         """Return the column as texts, for a library that lacks its type."""
+        if self.is_numbered and self.origin is not None:
+            values = self.origin.own.to_list()
+            own = [None if row is None or values[row] is None else str(values[row]) for row in self.rows]
+            return MadeColumn(self.name, pa.chunked_array([pa.array(own, pa.string())]))
         try:
             texts = cell_texts(self.array)
         except InvalidTypeError:
@@ -115,10 +119,14 @@ class MadeColumn:
         return MadeColumn(self.name, pa.chunked_array([texts]))
 
     @property
-    def rows(self) -> NDArray[np.object_]:
+    def is_numbered(self) -> bool:
+        """Whether it holds numbers of rows, see `GivenColumn`."""
+        return self.origin is not None and self.origin.is_numbered
+
+    @property
+    def rows(self) -> list[int | None]:
         """Of a numbered column: row of the origin for each row; None for a null."""
-        numbers = pc.struct_field(self.array, "row")
-        return np.array(numbers.to_pylist(), object)
+        return pc.struct_field(self.array, "row").to_pylist()
 
 
 class FrameKind(Protocol):
@@ -136,7 +144,7 @@ class FrameKind(Protocol):
 
 def _are_same(one: pa.ChunkedArray, other: pa.ChunkedArray) -> bool:
     """Tell whether two columns are the same places in memory; pandas makes new objects for these."""
-    return one.num_chunks == other.num_chunks and all(
+    return (one.type, one.num_chunks) == (other.type, other.num_chunks) and all(
         len(own) == len(theirs) and own.offset == theirs.offset and _addresses(own) == _addresses(theirs)
         for own, theirs in zip(one.chunks, other.chunks, strict=True)
     )
@@ -172,13 +180,11 @@ def _of_keys(column: pd.Series, type_: pa.DataType) -> pa.Array:
 
 def _has_its_categories(array: pa.ChunkedArray, origin: pa.ChunkedArray) -> bool:
     """Tell whether all categories of a column are some of its origin: keys of another frame may have others."""
-    known = pa.concat_arrays(
-        [chunk.dictionary for chunk in origin.chunks[:1]] or [pa.array([], origin.type.value_type)]
-    )
-    return all(
-        chunk.dictionary.equals(known) or bool(pc.all(pc.is_in(chunk.dictionary, known), min_count=0).as_py())
-        for chunk in array.chunks
-    )
+    own = [workable_array(chunk.dictionary) for chunk in array.chunks]
+    known = [workable_array(chunk.dictionary) for chunk in origin.chunks]
+    if not own or not known:
+        return not own
+    return all(bool(pc.all(pc.is_in(values, pa.concat_arrays(known)), min_count=0).as_py()) for values in own)
 
 
 def _of_type(array: pa.ChunkedArray, type_: pa.DataType) -> pa.ChunkedArray:

@@ -54,7 +54,7 @@ class GivenFrame:
     def to_pandas(self) -> pd.DataFrame:
         """Return a pandas frame of the dtypes that columns of a table of a lake have."""
         series = {
-            i: pd.Series(list(column.own), dtype=object) if column.is_numbered else arrow_to_series(column.array)
+            i: pd.Series(column.own.to_list(), dtype=object) if column.is_numbered else arrow_to_series(column.array)
             for i, column in enumerate(self.columns)
         }
         frame = pd.DataFrame(series)

@@ -40,7 +40,7 @@ class PolarsFrames:
     def rebuild(self, given: Any, columns: list[MadeColumn]) -> Any:
         """Make a frame; columns that did not change are those that came in."""
         polars: Any = sys.modules["polars"]
-        new = [one for one in columns if not (one.is_unchanged or _is_numbered(one))]
+        new = [one for one in columns if not (one.is_unchanged or one.is_numbered)]
         table = convert_columns(new, partial(polars.from_arrow, rechunk=False)) if new else polars.DataFrame()
         frame = polars.DataFrame({one.name: _series(one, table, polars) for one in columns})
         return frame.lazy() if isinstance(given, polars.LazyFrame) else frame
@@ -64,10 +64,6 @@ def _arrow_like(own: Any, polars: Any) -> Any:
     return own
 
 
-def _is_numbered(column: MadeColumn) -> bool:
-    return column.origin is not None and column.origin.is_numbered
-
-
 def _series(column: MadeColumn, table: Any, polars: Any) -> Any:
     """Return a column of a result as a Series, of the dtype that it came with."""
     if column.origin is None:
@@ -76,7 +72,7 @@ def _series(column: MadeColumn, table: Any, polars: Any) -> Any:
     is_of_polars = isinstance(own, polars.Series)
     if column.is_unchanged:
         return own.alias(column.name)
-    if column.origin.is_numbered and is_of_polars:
-        return own.gather(column.rows.tolist()).alias(column.name)
+    if column.is_numbered:
+        return own.gather(column.rows).alias(column.name)
     made = table.get_column(column.name)
     return made.cast(own.dtype) if is_of_polars and made.dtype != own.dtype else made

@@ -161,9 +161,10 @@ def _to_arrow(column: pd.Series, argument: str) -> pa.Array | pa.ChunkedArray:
 
 def nan_as_null(column: pa.ChunkedArray) -> pa.ChunkedArray:
     """Return a column of Arrow with nulls for NaN, which Arrow tells apart, and all other columns of pandas do not."""
-    if not pa.types.is_floating(column.type) or not pc.any(pc.is_nan(column)).as_py():
+    if not pa.types.is_floating(column.type):
         return column
-    return pc.if_else(pc.is_nan(column), pa.scalar(None, column.type), column)
+    is_nan = pc.is_nan(column.cast(pa.float32()) if pa.types.is_float16(column.type) else column)
+    return pc.if_else(is_nan, pa.scalar(None, column.type), column) if pc.any(is_nan).as_py() else column
 
 
 def _is_mixed(column: pd.Series, type_: pa.DataType) -> bool:

@@ -179,6 +179,20 @@ def test_a_type_that_the_other_library_lacks_becomes_text(connection):
     assert made.row(0) == ("a", "P40D", "1", 7)
 
 
+def test_what_arrow_lacks_becomes_text_too(connection):
+    other = pl.DataFrame({"k": ["a", "b"], "v": pl.Series([{1}, None], dtype=pl.Object), "w": [1, 2]})
+    frame = pa.table({"k": ["a", "b", "c"]})
+    assert dfjoin.auto_join(frame, other, **INDIRECT)["v"].to_pylist() == ["{1}", None, None]
+    made = dfjoin.auto_join(connection.from_arrow(frame), other, **INDIRECT)
+    assert made.project("v").fetchall() == [("{1}",), (None,), (None,)]
+
+
+def test_a_column_without_rows_has_the_type_of_its_rule():
+    frame, other = pl.DataFrame({"k": ["a"]}), pl.DataFrame({"k": ["b", "b"], "v": [1, 2]})
+    made = dfjoin.auto_join(frame, other, how="inner", aggregate="mean", **INDIRECT)
+    assert made.schema["v"] == pl.Float64
+
+
 def test_keys_of_the_other_frame_are_no_values_of_an_enum():
     frame = pl.DataFrame({"k": pl.Series(["x"], dtype=pl.Enum(["x", "y"]))})
     other = pl.DataFrame({"k": ["X", "y", "z"], "v": [1, 2, 3]})
