@@ -74,6 +74,7 @@ EDGES = {
         "transform",
         "vectors",
         "programs",
+        "frames",
         "values",
         "kernels",
     },
