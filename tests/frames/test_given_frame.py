@@ -40,7 +40,7 @@ def in_polars(frame):
     return frame.collect() if isinstance(frame, pl.LazyFrame) else pl.from_arrow(pa.table(frame))
 
 
-@settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(seed=st.integers(0, 2**32 - 1))
 def test_joins_are_those_of_pandas(connection, seed):
     case = make_case(seed)
