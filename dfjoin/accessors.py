@@ -89,20 +89,27 @@ def _register_polars(polars: ModuleType) -> None:
 class _PolarsFinder(MetaPathFinder):
     """Registers the namespace when the caller imports polars, so that ``import dfjoin`` need not import it.
 
-    It stands in ``sys.meta_path`` until then. The usual finders find polars; only its loader is told to register.
+    It stands in ``sys.meta_path`` until then. The usual finders find polars; its loader is told to register.
     """
+
+    def __init__(self) -> None:
+        self._is_asking = False
 
     def find_spec(self, fullname: str, path: Any, target: Any = None) -> Any:
         """Find polars by the other finders; nothing else."""
-        if fullname != "polars":
+        if fullname != "polars" or self._is_asking:
             return None
-        sys.meta_path.remove(self)
-        spec = importlib.util.find_spec(fullname)
+        self._is_asking = True
+        try:
+            spec = importlib.util.find_spec(fullname)
+        finally:
+            self._is_asking = False
         if spec is not None and spec.loader is not None:
             execute = spec.loader.exec_module
 
             def execute_and_register(module: ModuleType) -> None:
                 execute(module)
+                sys.meta_path.remove(self)
                 _register_polars(module)
 
             spec.loader.exec_module = execute_and_register  # type: ignore[method-assign]

@@ -128,7 +128,11 @@ def test_the_namespace_of_polars(lake):
 
 
 @pytest.mark.parametrize(
-    "order", ["import dfjoin, sys\nassert 'polars' not in sys.modules\nimport polars", "import polars, dfjoin"]
+    "order",
+    [
+        "import dfjoin, sys, importlib.util\nassert importlib.util.find_spec('polars') and 'polars' not in sys.modules\nimport polars",
+        "import polars, dfjoin",
+    ],
 )
 def test_the_namespace_is_there_in_any_order_of_imports(order):
     code = f"{order}\nprint(polars.DataFrame({{'a': [1]}}).dfjoin, polars.LazyFrame.dfjoin)\nimport polars.selectors"
