@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
+from decimal import Decimal
 from typing import Any, Protocol
 
 import numpy as np
@@ -173,9 +174,11 @@ def _of_keys(column: pd.Series, type_: pa.DataType) -> pa.Array:
             return pa.array(column, type_, from_pandas=True)
         except CONVERSION_ERRORS:
             pass
-    return pa.array(
-        [None if is_null else str(v) for v, is_null in zip(column, column.isna(), strict=True)], pa.string()
-    )
+    values = [None if is_null else value for value, is_null in zip(column, column.isna(), strict=True)]
+    is_number = [v is None or isinstance(v, float) or (isinstance(v, Decimal) and float(v) == v) for v in values]
+    if pa.types.is_floating(type_) and all(is_number):
+        return pa.array([None if v is None else float(v) for v in values], type_)
+    return pa.array([None if v is None else str(v) for v in values], pa.string())
 
 
 def _has_its_categories(array: pa.ChunkedArray, origin: pa.ChunkedArray) -> bool:

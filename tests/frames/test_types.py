@@ -204,6 +204,15 @@ def test_keys_of_the_other_frame_are_no_values_of_an_enum():
     assert beyond["k"].to_list() == ["x", "y", "z"]
 
 
+def test_decimals_fill_a_key_of_floats_where_they_are_exact():
+    other = pl.DataFrame({"k": [D("2.00"), D("4.50")]}, schema={"k": pl.Decimal(9, 2)})
+    made = dfjoin.auto_join(pl.DataFrame({"k": [1.0, 2.0]}), other, how="outer", **INDIRECT)
+    assert (made["k"].dtype, made["k"].to_list()) == (pl.Float64, [1.0, 2.0, 4.5])
+    other = pl.DataFrame({"k": [D("0.10")]}, schema={"k": pl.Decimal(9, 2)})
+    made = dfjoin.auto_join(pl.DataFrame({"k": [1.0]}), other, how="right", **INDIRECT)
+    assert (made["k"].dtype, made["k"].to_list()) == (pl.String, ["0.10"])
+
+
 def test_keys_of_two_types_become_text():
     made = dfjoin.auto_join(pl.DataFrame({"k": [1, 2]}), pl.DataFrame({"k": ["2", "007"]}), how="outer", **INDIRECT)
     assert made["k"].to_list() == ["1", "2", "007"]
