@@ -17,6 +17,7 @@ from pyspark.sql.types import NumericType
 
 from dfjoin._validation import check_choice
 from dfjoin.errors import InvalidParameterError, InvalidTypeError
+from dfjoin.frames.given_frame import frame_of as held_columns
 from dfjoin.join.auto import join
 from dfjoin.join.near_frames import NEAR_MODES
 from dfjoin.join.options import JoinOptions, join_options
@@ -163,6 +164,7 @@ def _reported(frame: Any, report: dict[str, Any], work: _Work) -> Any:
 
 def _decide(frame: Any, other: Any, options: JoinOptions) -> Decision:
     """Decide what is joined: in pandas, on the rows of the frame or a sample of them."""
+    other = held_columns(other)
     if is_spark(other):
         picks = picked(other)
         if picks is None:
@@ -184,8 +186,8 @@ def _decide(frame: Any, other: Any, options: JoinOptions) -> Decision:
             )
         return _as_given(respelled_plan(plan, frame))
     raise InvalidTypeError(
-        f"`other` must be a Lake or its path, a result of discover_joinable, a DataFrame of Spark or pandas, or a "
-        f"JoinPlan, got {type(other).__name__}"
+        f"`other` must be a Lake or its path, a result of discover_joinable, a DataFrame of Spark, pandas or polars, "
+        f"or a JoinPlan, got {type(other).__name__}"
     )
 
 

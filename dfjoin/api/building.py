@@ -42,7 +42,8 @@ def build_lake(
     source : path, glob, list of paths, Spark table name or list of them, dict of name → DataFrame
         A directory is searched for CSV and TSV (any delimiter), workbooks (a table for each sheet), Parquet (files and
         directories of part files), ORC, Arrow, Avro, JSON and JSON lines, texts also as .gz, .zst, .bz2 and .xz, and
-        zip archives of these; hidden files and dfjoin indexes are passed over.
+        zip archives of these; hidden files and dfjoin indexes are passed over. Frames are of pandas, polars, Arrow,
+        DuckDB or Spark.
     index : path or URI
         Directory of the index; made, for its owner only, when it does not exist. A URI that pyarrow.fs opens
         (``s3://…``, ``gs://…``, ``hdfs://…``): the index is made in a local cache (``DFJOIN_CACHE_DIR``) and copied;

@@ -6,8 +6,6 @@ import os
 from collections.abc import Hashable, Mapping
 from typing import TYPE_CHECKING, Any
 
-import pandas as pd
-
 if TYPE_CHECKING:
     from dfjoin.lake import Lake
     from dfjoin.search.candidates import JoinCandidates
@@ -16,7 +14,7 @@ __all__ = ["discover_joinable", "discover_joinable_batch"]
 
 
 def discover_joinable(
-    df: pd.DataFrame,
+    df: Any,
     on: Hashable = None,
     lake: Lake | str | os.PathLike[str] | None = None,
     *,
@@ -53,7 +51,8 @@ def discover_joinable(
     Parameters
     ----------
     df : DataFrame
-        The user's frame, of any index and dtypes; it is not changed.
+        The user's frame, of any index and dtypes; it is not changed. Of pandas, polars (a LazyFrame is collected),
+        Arrow or DuckDB, or what offers the Arrow C stream.
     on : column label, list of labels, ``"*"`` or None
         The query column. ``"*"`` or None: every column of text, integers or dates with two values or
         more, in turn. Several labels make a composite key: a table has to hold the values of a row in one of its rows.
@@ -155,7 +154,7 @@ def discover_joinable(
     Returns
     -------
     JoinCandidates
-        One row per candidate column:
+        A frame of pandas, with ``to_polars()`` and ``to_arrow()``. One row per candidate column:
 
         - ``query_column, table, column`` (str).
         - ``matched`` (int64): shared distinct values, at least 1.
@@ -279,6 +278,7 @@ def discover_joinable(
           table   column  matched  query_cardinality
     0  capitals  country        2                  3
     """
+    from dfjoin.frames.given_frame import frame_of
     from dfjoin.lake import refuse_swapped, resolve_lake
     from dfjoin.search.discover import discover
     from dfjoin.search.params import search_params
@@ -305,6 +305,7 @@ def discover_joinable(
         metric=metric,
         count=count,
     )
+    df = frame_of(df)
     columns = getattr(df, "columns", ())
     if not (isinstance(on, str) and on in columns):
         refuse_swapped(on, lake, columns)
@@ -339,7 +340,7 @@ def discover_joinable_batch(
     Parameters
     ----------
     columns : mapping of str to Series or list
-        Name → query column; the name appears as ``query_column``.
+        Name → query column, of pandas, polars or Arrow; the name appears as ``query_column``.
     lake : Lake or path
         The index to search.
     mode, k, threshold, rank, min_score, families, weighted, tables, exclude, kinds, plan, verify, recall

@@ -4,22 +4,20 @@ from __future__ import annotations
 
 import os
 from collections.abc import Hashable
-from typing import TYPE_CHECKING, Any
-
-import pandas as pd
+from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
     from dfjoin.containment.result_stream import ContainedPairs
     from dfjoin.join.plan import JoinPlan
-    from dfjoin.lake import Lake
-    from dfjoin.search.candidates import JoinCandidates
 
 __all__ = ["auto_join", "containment_join", "report"]
 
+Frame = TypeVar("Frame")
+
 
 def auto_join(
-    df: pd.DataFrame,
-    other: Lake | JoinCandidates | pd.DataFrame | JoinPlan | str | os.PathLike[str] | dict[str, Any],
+    df: Frame,
+    other: Any,
     *,
     on: Hashable | list[Hashable] = None,
     right_on: Hashable | list[Hashable] = None,
@@ -47,7 +45,7 @@ def auto_join(
     radius_unit: str | None = None,
     on_no_match: str = "warn",
     on_stale: str = "error",
-) -> pd.DataFrame:
+) -> Frame:
     """Join a frame with the best tables of a lake, with picked candidates, a plan, or another frame.
 
     Keys are compared in the index's canonical form, so ``1``, ``1.0`` and ``"1"`` are equal, as are ``"Peru "``
@@ -57,7 +55,8 @@ def auto_join(
     Parameters
     ----------
     df : DataFrame
-        The user's frame; it is not changed.
+        The user's frame; it is not changed. A DataFrame of pandas, DataFrame or LazyFrame of polars, table of pyarrow,
+        relation of DuckDB, or what offers the Arrow C stream.
     other : Lake, path of an index, JoinCandidates, DataFrame, JoinPlan or its dict
         What to join:
 
@@ -67,7 +66,7 @@ def auto_join(
           candidates of a column (at least 10 a table that is wanted) are looked at in any case, further ones for 10
           seconds.
         - A result of `discover_joinable`: each of its rows is joined, whatever its rank.
-        - Another frame.
+        - Another frame, of any of the kinds that `df` may be.
         - A plan (``attrs["dfjoin"]["plan"]`` of an earlier result): the same columns are joined again. A plan does
           not hold the rows of a frame: of two frames, pass the other one here and the plan as `plan`.
     on : column label or list of labels, optional
@@ -219,6 +218,12 @@ def auto_join(
         ``attrs["dfjoin"]`` (plain JSON below 64 KiB) holds what was joined, on what, coverage, rows in
         and out, what was passed over and why, and holds the plan.
 
+        It is of the kind that `df` is; of what offers the Arrow C stream alone, a table of pyarrow. A LazyFrame and a
+        relation are carried out, once, and a relation of the same connection comes back. Columns of `df` and of `other`
+        keep their types; those of a lake have the types that their file has. A type that the library of `df` lacks
+        becomes text, and so does a key into which ``how="right"`` or ``"outer"`` puts values that are not of its type.
+        Such frames have no ``attrs``: `report` knows the report as long as the frame itself lives.
+
     Raises
     ------
     JoinExpansionError
@@ -298,23 +303,23 @@ def auto_join(
     return join(df, other, options)
 
 
-def report(df: pd.DataFrame) -> Any:
+def report(df: Any) -> Any:
     """Return the report of a join.
 
     Parameters
     ----------
     df : DataFrame
-        What `auto_join` returned.
+        What `auto_join` returned, of any library.
 
     Returns
     -------
     JoinReport
-        Prints as text; ``to_dict()`` gives ``attrs["dfjoin"]``.
+        Prints as text; ``to_dict()`` gives ``attrs["dfjoin"]``, and ``to_dict()["plan"]`` the plan.
 
     Raises
     ------
     InvalidParameterError
-        If the frame carries no report: a merge or a file loses it.
+        If the frame carries no report: a merge or a file loses it, and any step of a library without ``attrs``.
 
     Examples
     --------
@@ -342,7 +347,7 @@ def containment_join(
 
     Parameters
     ----------
-    left : Series of lists, sequence of collections, pyarrow list array, or (indptr, elements)
+    left : Series of lists, sequence of collections, column of Arrow or polars, or (indptr, elements)
         The sets. Of two integer arrays, set i is ``elements[indptr[i] : indptr[i + 1]]``. Elements are compared as they
         are, numbers by value (1 is 1.0, and no text); one that occurs twice counts once. A null or NaN among the
         elements is none; a null instead of a list is no set, and in no pair.

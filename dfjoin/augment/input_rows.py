@@ -12,6 +12,7 @@ from dfjoin._optional import import_optional
 from dfjoin._validation import show
 from dfjoin.augment.encoding import PredictionTarget, encode_target
 from dfjoin.errors import ColumnNotFoundError, InvalidParameterError, shortlist, warn
+from dfjoin.frames.given_frame import plain_frame
 from dfjoin.values.frames import is_pandas
 
 __all__ = ["as_pandas", "checked_target", "draw_rows", "known_rows", "rows_to_learn_from", "split_target"]
@@ -26,7 +27,12 @@ def _checks() -> Any:
 
 def as_pandas(rows: Any) -> Any:
     """Return a frame of another library as one of pandas; anything else as it is."""
-    return rows.to_pandas() if hasattr(rows, "to_pandas") and not is_pandas(rows) else rows
+    return _converted(plain_frame(rows))
+
+
+def _converted(values: Any) -> Any:
+    """Return what has a method ``to_pandas`` as an object of pandas; anything else as it is."""
+    return values.to_pandas() if hasattr(values, "to_pandas") and not is_pandas(values) else values
 
 
 def split_target(X: Any, y: Any, target: Any) -> tuple[Any, Any]:
@@ -123,7 +129,7 @@ def checked_target(frame: pd.DataFrame, y: Any, task: str) -> PredictionTarget:
     Rows are paired by position, as everywhere in scikit-learn. Where the indexes of frame and target have the same
     labels in another order a warning says so: one of them was shuffled or sorted.
     """
-    values = _checks().column_or_1d(as_pandas(y), warn=True)
+    values = _checks().column_or_1d(_converted(y), warn=True)
     _checks().check_consistent_length(frame, values)
     if bool(pd.isna(values).any()) or (values.dtype.kind == "f" and not np.isfinite(values).all()):
         raise InvalidParameterError(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,6 @@ import pandas as pd
 
 from dfjoin import _validation as check
 from dfjoin._optional import import_optional
-from dfjoin.api import auto_join
 from dfjoin.augment.augment_report import AugmentReport
 from dfjoin.augment.budget import AugmentBudget
 from dfjoin.augment.choose_tables import SELECTIONS
@@ -27,6 +27,8 @@ from dfjoin.augment.input_rows import (
     split_target,
 )
 from dfjoin.errors import ColumnNotFoundError, InvalidParameterError, TableChangedError, shortlist
+from dfjoin.frames.given_frame import given_frame
+from dfjoin.join.auto import join_held
 from dfjoin.join.lakes.path_search import PathOptions
 from dfjoin.join.lakes.table_hops import FrameKeys, path_keys
 from dfjoin.join.options import join_options
@@ -226,8 +228,8 @@ class LakeAugmenter(_base.TransformerMixin, _base.BaseEstimator):
         Parameters
         ----------
         X : DataFrame, shape (n_rows, n_columns)
-            An array is taken as a frame with the columns x0, x1, …, which `on` and `as_of` name so; a frame of another
-            library that has a method ``to_pandas``, as those of polars and Arrow, as that.
+            Of pandas, polars, Arrow or DuckDB. An array is taken as a frame with the columns x0, x1, …, which `on` and
+            `as_of` name so; another frame that has a method ``to_pandas`` as what it returns.
         y : array-like, shape (n_rows,), optional
             The target, without nulls; rows are paired by position. Without one, and without `target`, nothing can be
             selected: the `k` most useful tables are kept. Of more than 20 classes the 20 most frequent ones are
@@ -281,9 +283,18 @@ class LakeAugmenter(_base.TransformerMixin, _base.BaseEstimator):
         -------
         DataFrame, shape (n_rows, n_columns + n_features)
             The columns of X, then the features, with the same names and dtypes whatever the rows match; null where a
-            row finds no partner. Index and order of the rows are kept. An array comes back where X was one.
+            row finds no partner. Index and order of the rows are kept. A frame of polars, Arrow or DuckDB comes back
+            where X was one, with features of the types that their tables have, and an array where X was one.
         """
         _checks.check_is_fitted(self, "plan_")
+        given = given_frame(X)
+        if given is not None:
+            given = given.without(self.target)
+            wide = self._joined(known_rows(self, given.frame, self._labels), holds_arrow=True)
+            for name, dtype in self.dtypes_.items():
+                if dtype == np.float64:  # other types are those of Arrow
+                    wide[name] = self._as_fitted(wide[name], dtype)
+            return given.rebuild(wide, {})
         X = as_pandas(X)
         is_frame = is_pandas(X)
         if is_frame and self.target is not None:
@@ -370,14 +381,15 @@ class LakeAugmenter(_base.TransformerMixin, _base.BaseEstimator):
             undated=() if self.allow is None else check.check_patterns(self.allow, "allow"),
         )
 
-    def _joined(self, frame: pd.DataFrame) -> pd.DataFrame:
-        """Carry out the plan: the columns of a frame, then the features."""
+    def _joined(self, frame: pd.DataFrame, *, holds_arrow: bool = False) -> pd.DataFrame:
+        """Carry out the plan: the columns of a frame, then the features; as Arrow, where the frame holds it."""
         if not self.plan_.steps:
             return frame.copy()
         check_fitted_tables(resolve_lake(self.plan_.index).snapshot, self._contents, self.on_stale)
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", message="no row found a partner|the join with .* is m:m")
-            wide = auto_join(frame, self.plan_, on_no_match="ignore", on_stale=self.on_stale)
+            options = replace(join_options(on_no_match="ignore", on_stale=self.on_stale), holds_arrow=holds_arrow)
+            wide, _ = join_held(frame, self.plan_, options)
         n_own = frame.shape[1]
         places = {label: i for i, label in enumerate(wide.columns) if i >= n_own}
         result = wide.iloc[:, [*range(n_own), *(places[name] for name in self.features_)]]

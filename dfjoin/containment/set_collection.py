@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from dfjoin._validation import show
 from dfjoin.errors import InvalidParameterError, InvalidTypeError
+from dfjoin.frames.given_frame import series_of
 from dfjoin.kernels.records import as_read_only
 from dfjoin.kernels.sets.set_lists import InvertedLists, SetLists, count_elements, fill_lists
 
@@ -176,7 +177,8 @@ def _as_lists(given: Any, name: str) -> _Flat:
     if isinstance(given, (pd.DataFrame, pa.Table, dict, str, bytes)):
         raise InvalidTypeError(f"`{name}` must be a column of lists, got {type(given).__name__}; pass one column")
     try:
-        side = given.combine_chunks() if isinstance(given, pa.ChunkedArray) else given
+        column = series_of(given)
+        side = given if column is given else column.array.__arrow_array__().combine_chunks()
         if not isinstance(side, pa.Array):
             side = side.tolist() if isinstance(side, pd.Series) else list(side)
             side = pa.array([_as_list(value) for value in side])

@@ -20,6 +20,7 @@ from pyarrow import parquet
 
 from dfjoin._validation import is_valid_text, show
 from dfjoin.errors import InvalidParameterError, InvalidTypeError, MissingDependencyError, TableReadError
+from dfjoin.frames.given_frame import frame_of, is_frame
 from dfjoin.index.catalog import KEPT
 from dfjoin.index.commit import Uncommitted
 from dfjoin.index.layout import FRAMES, create_file, make_directory
@@ -143,7 +144,7 @@ def gather(
     InvalidTypeError, InvalidParameterError
         If the source is of another kind, does not exist, or needs Spark and there is none.
     """
-    if is_pandas(source) or is_spark(source) or isinstance(source, pd.Series):
+    if is_pandas(source) or is_spark(source) or is_frame(source) or isinstance(source, pd.Series):
         raise InvalidTypeError(
             f"`source` must be a path, a list of paths or a dict of name → DataFrame, got a {type(source).__name__}; "
             'give the table a name: {"name": df}'
@@ -282,9 +283,12 @@ def _gather_frames(
             on_spark[name] = frame
         elif is_pandas(frame):
             in_memory[name] = frame_to_table(frame)
+        elif is_frame(frame):
+            in_memory[name] = frame_to_table(frame_of(frame))
         else:
             raise InvalidTypeError(
-                f"`source` must map names to pandas or Spark DataFrames, got {type(frame).__name__} for {show(name)}"
+                f"`source` must map names to frames of pandas, polars, Arrow, DuckDB or Spark, got "
+                f"{type(frame).__name__} for {show(name)}"
             )
     given = Input([], [])
     if in_memory:

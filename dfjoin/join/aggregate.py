@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from dfjoin._validation import show
 from dfjoin.errors import ColumnNotFoundError, InvalidParameterError, InvalidTypeError, shortlist
 from dfjoin.values.cells import CONVERSION_ERRORS
+from dfjoin.values.frames import nan_as_null
 
 __all__ = [
     "KEEPING",
@@ -222,6 +223,8 @@ def aggregate_column(column: pd.Series, codes: NDArray[np.int64], n_keys: int, r
         column = column.sparse.to_dense()
     if rule in ("first", "last"):
         return take_rows(column, _row_of_key(codes, n_keys, is_last=rule == "last"), may_lack=True)
+    if isinstance(column.dtype, pd.ArrowDtype):
+        column = pd.Series(pd.arrays.ArrowExtensionArray(nan_as_null(column.array.__arrow_array__())), name=column.name)
     if rule in _CHOOSING:
         ranks = _ranks(column)
         rows = (
@@ -480,6 +483,9 @@ def _ranks(column: pd.Series) -> NDArray[np.int64]:
     if isinstance(column.dtype, pd.CategoricalDtype):
         numbers = np.arange(len(column.cat.categories)) if column.cat.ordered else _ranks(_categories(column))
         return np.append(numbers, -1)[column.cat.codes.to_numpy()]
+    if isinstance(column.dtype, pd.ArrowDtype) and getattr(column.dtype.pyarrow_dtype, "ordered", False):
+        categories = column.array.__arrow_array__().combine_chunks()
+        return categories.indices.cast(pa.int64()).fill_null(-1).to_numpy()
     if not _is_hashable(column):  # lists and the like are told apart by how they print
         return _ranks_of_texts(column, repr)
     for own in (lambda: column, lambda: column.astype(object)):  # pandas orders not all of Arrow's types

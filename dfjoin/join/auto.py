@@ -9,6 +9,7 @@ import pandas as pd
 
 from dfjoin._validation import show
 from dfjoin.errors import ColumnNotFoundError, InvalidParameterError, InvalidTypeError, NoMatchError, shortlist, warn
+from dfjoin.frames.given_frame import given_frame, is_frame
 from dfjoin.join.asof_join import asof_options
 from dfjoin.join.frame_join import join_frame_again, join_frames
 from dfjoin.join.lakes.lake_join import join_candidates, join_lake, join_plan
@@ -23,7 +24,7 @@ from dfjoin.search.nothing_found import unknown_tables
 from dfjoin.store.snapshot import Snapshot
 from dfjoin.values.frames import is_pandas, is_spark
 
-__all__ = ["join"]
+__all__ = ["join", "join_held"]
 
 _READING_OPTIONS = ("pad", "dayfirst")
 
@@ -44,8 +45,23 @@ _NOT_OF_PLANS = (
 )
 
 
-def join(df: pd.DataFrame, other: Any, options: JoinOptions) -> pd.DataFrame:
-    """Carry out `dfjoin.auto_join`; a lake is given as its snapshot."""
+def join(df: Any, other: Any, options: JoinOptions) -> Any:
+    """Carry out `dfjoin.auto_join`; a lake is given as its snapshot.
+
+    Frames of other libraries come in as pandas frames that hold their Arrow columns, and what is joined goes out as the
+    kind that `df` is. To a frame of pandas another one is joined as one of pandas.
+    """
+    own, theirs = given_frame(df), given_frame(other, "other")
+    if own is None:
+        return join_held(df, other if theirs is None else theirs.to_pandas(), options)[0]
+    options = replace(options, holds_arrow=True)
+    result, account = join_held(own.frame, other if theirs is None else theirs.frame, options)
+    names = {} if theirs is None else {name: column for step in account.steps for column, name in step.names.items()}
+    return own.rebuild(result, {name: theirs.column(column) for name, column in names.items() if theirs is not None})
+
+
+def join_held(df: pd.DataFrame, other: Any, options: JoinOptions) -> tuple[pd.DataFrame, JoinAccount]:
+    """Join a frame of pandas, or one that holds Arrow columns; return the result and the account of it."""
     check_frame(df)
     index = ""
     if not is_pandas(other):
@@ -101,7 +117,7 @@ def join(df: pd.DataFrame, other: Any, options: JoinOptions) -> pd.DataFrame:
     _warn_of_many_to_many(account)
     how = "left" if options.how == "asof" else options.how  # the step says that it goes by dates
     plan = JoinPlan(account.steps, how, index, options.max_expansion, options.indicator)
-    return _finish(df, account, plan, options, _nothing_text(other, options))
+    return _finish(df, account, plan, options, _nothing_text(other, options)), account
 
 
 def _nothing_text(other: Any, options: JoinOptions) -> str:
@@ -165,7 +181,7 @@ def _warn_of_many_to_many(account: JoinAccount) -> None:
 
 def _plan_of(values: dict[str, Any]) -> JoinPlan:
     """Make a plan of its dict; a dict of frames is none."""
-    frames = [name for name, value in values.items() if is_pandas(value) or is_spark(value)]
+    frames = [name for name, value in values.items() if is_pandas(value) or is_spark(value) or is_frame(value)]
     if frames:
         raise InvalidTypeError(
             f"`other` must be one frame, a lake, picked candidates or a plan, got a dict of frames; pass the frame "

@@ -207,7 +207,8 @@ def _join_equal(
     frame = other[new_labels].set_axis([text_of[label] for label in new_labels], axis=1)
     right_keys = other[right_labels].set_axis(names, axis=1).reset_index(drop=True)
     frame = frame.reset_index(drop=True)
-    side = RightSide(frame, right_keys, codes, n_keys, "right", facts=FrameFacts(frame, parts))
+    kinds = {} if options.aggregate is None else {name: object_kind(frame[name]) for name in frame.columns}
+    side = RightSide(frame, right_keys, codes, n_keys, "right", object_kinds=kinds, facts=FrameFacts(frame, parts))
     step = _again(_step(labels, names, text_of, options), planned)
     return account.join(step, index, side, options)
 

@@ -198,11 +198,17 @@ def expand_pairs(
 
     Notes
     -----
-    O(rows + pairs).
+    O(rows + pairs); where each code has one right row at most, nothing is sorted.
     """
     rows = np.flatnonzero(right >= 0)
-    order = rows[np.argsort(right[rows], kind="stable")]
     counts = np.bincount(right[rows], minlength=n_keys)
+    if counts.max(initial=0) <= 1:
+        row_of = np.full(n_keys + 1, -1)  # the last one serves code -1
+        row_of[right[rows]] = rows
+        partners = row_of[left]
+        matched = np.flatnonzero(partners >= 0)
+        return matched, partners[matched]
+    order = rows[np.argsort(right[rows], kind="stable")]
     starts = np.cumsum(counts) - counts
     matched = np.flatnonzero(left >= 0)
     repeats = counts[left[matched]]

@@ -83,6 +83,8 @@ class JoinOptions:
         Dates of the frame, of a join with tables of a lake as of them; `asof_join.asof_options` tells it from `on`.
     ignores_case : bool
         Names of columns that differ by case alone are one name, as in most sessions of Spark.
+    holds_arrow : bool
+        The frame holds Arrow columns of another library: columns of a lake are added as Arrow, too.
     """
 
     on: Any = None
@@ -113,6 +115,7 @@ class JoinOptions:
     on_stale: str = "error"
     as_of: Any = None
     ignores_case: bool = False
+    holds_arrow: bool = False
 
     def least_score(self, is_unique: bool) -> float:
         """Return the smallest score of a candidate of a lake that may be joined.

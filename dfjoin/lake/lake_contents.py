@@ -180,6 +180,7 @@ class LakeContents(OpenedLake):
         Parameters
         ----------
         df : DataFrame
+            Of pandas, polars, Arrow or DuckDB.
         table : str
             Name of the table.
         on : column label, list of labels, or list of lists, optional

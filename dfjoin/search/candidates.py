@@ -10,8 +10,10 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 
 from dfjoin import _html
+from dfjoin._optional import import_optional
 from dfjoin._validation import show
 from dfjoin._visible import visible, visible_lines
 from dfjoin.errors import DfjoinError, InvalidParameterError, shortlist
@@ -212,6 +214,32 @@ class JoinCandidates(pd.DataFrame):
                 "discover_joinable without `rank`"
             )
         return found.useful.family(candidate.snapshot.segments, candidate.position)
+
+    def to_arrow(self) -> pa.Table:
+        """Return the candidates as a table of Arrow; the link to the lake stays here.
+
+        Returns
+        -------
+        pyarrow.Table
+            The columns of this frame, without its index.
+        """
+        return pa.Table.from_pandas(pd.DataFrame(self), preserve_index=False).replace_schema_metadata(None)
+
+    def to_polars(self) -> Any:
+        """Return the candidates as a DataFrame of polars; the link to the lake stays here.
+
+        Returns
+        -------
+        polars.DataFrame
+            The columns of this frame, without its index.
+
+        Raises
+        ------
+        MissingDependencyError
+            If polars, the extra ``polars``, is not installed.
+        """
+        polars = import_optional("polars", extra="polars", purpose="to_polars")
+        return polars.from_arrow(self.to_arrow())
 
     def plot_matches(self, i: int | None = None, *, ax: Any = None) -> Any:
         """Draw what matches: of one candidate the distinct values of both columns, or the containment of each.

@@ -12,6 +12,7 @@ import pandas as pd
 
 from dfjoin import _validation as check
 from dfjoin.errors import ColumnNotFoundError, InvalidParameterError, InvalidTypeError
+from dfjoin.frames.given_frame import series_of
 from dfjoin.search.candidates import JoinCandidates
 from dfjoin.search.column_search import (
     make_result,
@@ -87,7 +88,7 @@ def discover_batch(columns: Any, snapshot: Snapshot, params: SearchParams, n_thr
 
     def run(item: tuple[str, Any]) -> Found:
         name, column = item
-        series = column if isinstance(column, pd.Series) else _to_series(column, name)
+        series = _to_series(series_of(column), name)
         query = make_query(series, snapshot.settings, argument="columns", name=str(name))
         return search_column(snapshot, query, params)
 
@@ -99,7 +100,7 @@ def discover_batch(columns: Any, snapshot: Snapshot, params: SearchParams, n_thr
 def _to_series(column: Any, name: Any) -> pd.Series:
     """Make a Series of the values of a query column."""
     try:
-        return pd.Series(column)
+        return column if isinstance(column, pd.Series) else pd.Series(column)
     except (ValueError, TypeError) as error:
         raise InvalidTypeError(
             f"`columns` must map names to Series or lists of values, got {type(column).__name__} for {check.show(name)}"
@@ -116,8 +117,8 @@ def check_frame(df: Any) -> None:
             "DataFrames the methods discover_joinable and auto_join, and then df.discover_joinable(...)"
         )
     raise InvalidTypeError(
-        f"`df` must be a pandas DataFrame, got {type(df).__name__}; for a list of values use "
-        'pd.DataFrame({"value": values})'
+        f"`df` must be a DataFrame of pandas or polars, a table of Arrow or a relation of DuckDB, got "
+        f'{type(df).__name__}; for a list of values use pd.DataFrame({{"value": values}})'
     )
 
 

@@ -238,7 +238,11 @@ class LakeTable:
         yield from self._opened.batches(columns)
 
     def to_frame(
-        self, batches: Sequence[pa.RecordBatch], columns: Sequence[str], known: Mapping[str, ValueSet] | None = None
+        self,
+        batches: Sequence[pa.RecordBatch],
+        columns: Sequence[str],
+        known: Mapping[str, ValueSet] | None = None,
+        holds_arrow: bool = False,
     ) -> pd.DataFrame:
         """Make a frame of what `batches` read, with the dtypes that the catalogue's kinds say.
 
@@ -249,17 +253,30 @@ class LakeTable:
         columns : sequence of str
         known : mapping of str to ValueSet, optional
             Columns that were normalised already, with a code for every row.
+        holds_arrow : bool
+            The frame holds the columns as Arrow, of the types that the file has.
         """
         data = {}
         for position, name in enumerate(columns):
             chunks = [batch.column(position) for batch in batches]
             type_ = chunks[0].type if chunks else pa.string()
-            data[name] = self._typed(name, pa.chunked_array(chunks, type_), (known or {}).get(name))
+            column, values = pa.chunked_array(chunks, type_), (known or {}).get(name)
+            data[name] = self._as_arrow(name, column, values) if holds_arrow else self._typed(name, column, values)
         return pd.DataFrame(data, columns=list(columns))
+
+    def _as_arrow(self, name: str, column: pa.ChunkedArray, values: ValueSet | None) -> pd.Series:
+        """Hold a column as Arrow: text of a file without types is converted by its kind."""
+        if not self._has_type(column):
+            column = pa.chunked_array([pa.array(self._typed(name, column, values), from_pandas=True)])
+        return pd.Series(pd.arrays.ArrowExtensionArray(column))
+
+    def _has_type(self, column: pa.ChunkedArray) -> bool:
+        """Tell whether a column has the type of its values, and is no text of a file without types."""
+        return self._is_typed or not (pa.types.is_string(column.type) or pa.types.is_large_string(column.type))
 
     def _typed(self, name: str, column: pa.ChunkedArray, values: ValueSet | None) -> pd.Series:
         """Convert a column: text of a file without types by its kind, anything else as it is."""
-        if self._is_typed or not (pa.types.is_string(column.type) or pa.types.is_large_string(column.type)):
+        if self._has_type(column):
             return arrow_to_series(column)
         if values is None:
             values = self.normalize(name, column)

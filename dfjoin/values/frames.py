@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pyarrow as pa
+import pyarrow.compute as pc
 from pyarrow import parquet
 
 from dfjoin._validation import show
@@ -34,7 +35,9 @@ __all__ = [
     "frame_to_table",
     "is_pandas",
     "is_spark",
+    "nan_as_null",
     "select_column",
+    "storable_array",
     "workable_frame",
 ]
 
@@ -142,7 +145,7 @@ def _to_arrow(column: pd.Series, argument: str) -> pa.Array | pa.ChunkedArray:
     if isinstance(dtype, pd.SparseDtype):
         return _to_arrow(column.sparse.to_dense(), argument)
     if isinstance(dtype, pd.ArrowDtype):
-        return column.array.__arrow_array__()
+        return nan_as_null(column.array.__arrow_array__())
     if isinstance(dtype, (pd.PeriodDtype, pd.IntervalDtype)) or dtype.kind == "c":
         return pa.array(column.astype(str).to_numpy(dtype=object), pa.string(), mask=column.isna().to_numpy())
     try:
@@ -154,6 +157,14 @@ def _to_arrow(column: pd.Series, argument: str) -> pa.Array | pa.ChunkedArray:
         if pd.api.types.is_object_dtype(dtype) and _is_mixed(column, converted.type)
         else converted
     )
+
+
+def nan_as_null(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Return a column of Arrow with nulls for NaN, which Arrow tells apart, and all other columns of pandas do not."""
+    if not pa.types.is_floating(column.type):
+        return column
+    is_nan = pc.is_nan(column.cast(pa.float32()) if pa.types.is_float16(column.type) else column)
+    return pc.if_else(is_nan, pa.scalar(None, column.type), column) if pc.any(is_nan).as_py() else column
 
 
 def _is_mixed(column: pd.Series, type_: pa.DataType) -> bool:
@@ -333,6 +344,11 @@ def _storable(column: pd.Series) -> tuple[pa.Array | pa.ChunkedArray, str]:
     except InvalidTypeError:
         pass
     return _printed(column), f"values of type {array.type} have no text that stays the same"
+
+
+def storable_array(column: pd.Series) -> pa.Array | pa.ChunkedArray:
+    """Convert a column of any dtype to Arrow; objects of no common type become text."""
+    return _storable(column)[0]
 
 
 def _is_held_by_parquet(array: pa.Array | pa.ChunkedArray) -> bool:

@@ -44,13 +44,21 @@ class Vocabulary:
         self.directory = build_directory(self.hash, directory_bits(len(values)))
         for array in (self.hash, self.value_offsets, self.value_bytes, self.directory):
             array.flags.writeable = False
+        self._last: tuple[ValueSet, NDArray[np.int64]] | None = None
 
     def codes_of(self, values: ValueSet) -> NDArray[np.int64]:
-        """Return the number that each of other values has among the values, -1 for none."""
+        """Return the number that each of other values has among the values, -1 for none.
+
+        Those of the last values are kept: a join first decides by them, and then pairs rows by them.
+        """
+        if self._last is not None and self._last[0] is values:
+            return self._last[1]
         found = find_values(values, self)
         codes = np.full(len(values), -1, np.int64)
         is_found = found >= 0
         codes[is_found] = self.order[found[is_found]]
+        codes.flags.writeable = False
+        self._last = values, codes
         return codes
 
 

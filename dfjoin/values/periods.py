@@ -8,9 +8,11 @@ from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from dfjoin.values.cells import CONVERSION_ERRORS
+from dfjoin.values.frames import arrow_to_series
 
 __all__ = ["GRANULARITIES", "PeriodColumn", "is_period", "read_periods", "spell_periods"]
 
@@ -127,6 +129,7 @@ def read_periods(column: pd.Series, *, is_year: bool = False) -> PeriodColumn | 
     -----
     ``201503`` and two-digit years are not read: they have several readings. O(rows + distinct values).
     """
+    column = _without_arrow(column)
     dtype = column.dtype
     if pd.api.types.is_datetime64_any_dtype(dtype):
         return _of_dates(column)
@@ -160,6 +163,15 @@ def read_periods(column: pd.Series, *, is_year: bool = False) -> PeriodColumn | 
     is_null = ~np.append(is_held, False)[codes]
     starts, ends = (np.append(side, 0)[codes] for side in bounds.T)
     return PeriodColumn(granularity, np.where(is_null, 0, starts), np.where(is_null, 0, ends), is_null)
+
+
+def _without_arrow(column: pd.Series) -> pd.Series:
+    """Return dates and categories of Arrow as pandas has them; anything else as it is."""
+    type_ = column.dtype.pyarrow_dtype if isinstance(column.dtype, pd.ArrowDtype) else pa.null()
+    if not (pa.types.is_timestamp(type_) or pa.types.is_date(type_) or pa.types.is_dictionary(type_)):
+        return column
+    array = column.array.__arrow_array__()
+    return arrow_to_series(array.cast(pa.timestamp("us")) if pa.types.is_date(type_) else array)
 
 
 def is_period(text: str) -> bool:

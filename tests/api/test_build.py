@@ -74,7 +74,7 @@ BAD = [
     (
         {"source": {"a": [1]}},
         InvalidTypeError,
-        r"`source` must map names to pandas or Spark DataFrames, got list for 'a",
+        r"`source` must map names to frames of pandas, polars, Arrow, DuckDB or Spark, got list for 'a",
     ),
     (
         {"source": "no_such_name"},

@@ -78,9 +78,13 @@ SINGLE = [
     ({"on": ["q", "n"], "mode": "lsh"}, InvalidParameterError, "`mode` must be 'exact' for a key of several columns"),
     ({"on": []}, InvalidParameterError, "`on` must name at least one column, got an empty list; leave it out for all"),
     ({"on": {"q": 1}}, ColumnNotFoundError, r"`on` must name a column of the frame"),
-    ({"df": ["a", "b"]}, InvalidTypeError, r"`df` must be a pandas DataFrame, got list; for a list of values use"),
-    ({"df": DF["q"]}, InvalidTypeError, r"`df` must be a pandas DataFrame, got Series"),
-    ({"df": None}, InvalidTypeError, r"`df` must be a pandas DataFrame, got NoneType"),
+    (
+        {"df": ["a", "b"]},
+        InvalidTypeError,
+        r"`df` must be a DataFrame of pandas or polars, .* got list; for a list of values use",
+    ),
+    ({"df": DF["q"]}, InvalidTypeError, r"`df` must be a DataFrame of pandas or polars, .* got Series"),
+    ({"df": None}, InvalidTypeError, r"`df` must be a DataFrame of pandas or polars, .* got NoneType"),
 ]
 
 

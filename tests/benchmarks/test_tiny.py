@@ -14,6 +14,7 @@ from tests.benchmarks.build import measure_build
 from tests.benchmarks.capacity import measure_constants, measure_driver, on_paper
 from tests.benchmarks.contenders import Pairs
 from tests.benchmarks.counts import count_source
+from tests.benchmarks.frames import differing, make_lake, measure_speed
 from tests.benchmarks.generate import generate
 from tests.benchmarks.plans import measure_cold, measure_warm
 from tests.benchmarks.thresholds import THRESHOLDS
@@ -146,3 +147,8 @@ def test_the_size_of_the_package_is_counted():
     module = '"""Text."""\n# why\nA = 2 * -3\nB = "b"\n\nclass C:\n    """Text.\n\n    More."""\n    D = """1\n2"""\n'
     expected = {"code lines": 5, "files": 1, "classes": 1, "numeric constants": 1}
     assert dict(count_source(module)) == expected
+
+
+def test_frames_of_other_libraries_are_compared_and_timed():
+    assert set(differing(8, make_lake(4)).values()) == {0}
+    assert (measure_speed(1000) >= 0).all().all()

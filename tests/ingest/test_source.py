@@ -94,7 +94,9 @@ def test_names_of_frames_are_text(tmp_path, name):
 
 
 def test_other_things_are_no_frames(tmp_path):
-    with pytest.raises(InvalidTypeError, match="must map names to pandas or Spark DataFrames, got list for 't'"):
+    with pytest.raises(
+        InvalidTypeError, match="must map names to frames of pandas, polars, Arrow, DuckDB or Spark, got list for 't'"
+    ):
         ask({"t": [1]}, tmp_path)
     with pytest.raises(InvalidParameterError, match="got an empty mapping"):
         ask({}, tmp_path)

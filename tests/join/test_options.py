@@ -14,6 +14,7 @@ def test_the_defaults_are_those_of_auto_join():
     own = {field.name: getattr(JoinOptions, field.name) for field in dataclasses.fields(JoinOptions)}
     assert own.pop("as_of") is None, "told from `on` where how is asof"
     assert own.pop("ignores_case") is False, "told by the session of Spark"
+    assert own.pop("holds_arrow") is False, "told by the library of the frame"
     assert defaults == own
     assert join_options(**defaults) == join_options() == JoinOptions()
 

@@ -148,5 +148,5 @@ def test_illegal_arguments_of_paths(build, frames, df):
         lake.paths(df, "ships", min_score=3)
     with pytest.raises(ColumnNotFoundError, match="`on` must name a column"):
         lake.paths(df, "ships", on="city")
-    with pytest.raises(InvalidTypeError, match="`df` must be a pandas DataFrame"):
+    with pytest.raises(InvalidTypeError, match="`df` must be a DataFrame of pandas or polars"):
         lake.paths([1], "ships")

@@ -4,6 +4,7 @@ import datetime
 from decimal import Decimal
 
 import pandas as pd
+import polars
 import pyarrow as pa
 import pytest
 from pyspark.sql import functions as F
@@ -223,7 +224,9 @@ def test_likeness_is_found_on_distinct_keys(spark):
 
 def test_small_things_of_pandas_join_too(spark, left, right):
     options = {"on": "city", "right_on": "place", "columns": ["zone"], "aggregate": "first"}
-    assert rows(left[1].auto_join(right[0], **options)) == rows(left[0].auto_join(right[0], **options))
+    wanted = rows(left[0].auto_join(right[0], **options))
+    assert rows(left[1].auto_join(right[0], **options)) == wanted
+    assert rows(left[1].auto_join(polars.from_pandas(right[0]), **options)) == wanted
 
 
 # Over a lake ----------------------------------------------------------------------------------------------

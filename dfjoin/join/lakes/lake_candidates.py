@@ -334,7 +334,7 @@ class LakeCandidates:
             links = [self._link(left, other, table) for other in rows_of_table]
             rows: TableRows | TableReadError
             try:
-                rows = read_rows(table, links, self.options.keeps_right_rows)
+                rows = read_rows(table, links, self.options.keeps_right_rows, self.options.holds_arrow)
             except TableReadError as error:
                 rows = error
             read = self._read[row.table] = _Read({name_of_row(other) for other in rows_of_table}, rows)

@@ -243,7 +243,7 @@ def join_plan(df: pd.DataFrame, plan: JoinPlan, options: JoinOptions) -> JoinAcc
         labels = account.left.frame.columns
         step = replace(step, on=[_known_label(labels, label) for label in step.on])
         link = link_keys(account.left, table, step)
-        rows = read_rows(table, [link], options.keeps_right_rows)
+        rows = read_rows(table, [link], options.keeps_right_rows, options.holds_arrow)
         right = link.right_side(rows, options.keeps_right_rows)
         account = account.join(step, link.index, right, options)
     return account

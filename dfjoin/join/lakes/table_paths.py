@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import pandas as pd
 
+from dfjoin.frames.given_frame import frame_of
 from dfjoin.join.lakes.path_search import PathOptions, PathSearch
 from dfjoin.join.lakes.table_hops import ReachedTable, UnreachedTable, path_text, product
 from dfjoin.search.discover import check_frame
@@ -76,6 +77,7 @@ def reach_tables(
 
 def paths_to_table(df: pd.DataFrame, snapshot: Snapshot, table: str, options: PathOptions) -> pd.DataFrame:
     """Carry out `dfjoin.Lake.paths`."""
+    df = frame_of(df)
     check_frame(df)
     snapshot.find_table(table)
     rows = []

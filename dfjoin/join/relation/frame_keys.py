@@ -74,7 +74,8 @@ def are_enough(left: KeyColumns, right: KeyColumns, keys: KeyLabels, is_named: b
         return any(_is_key(side, labels[0]) for side, labels in zip((left, right), keys, strict=True))
     index = left.index(keys[0])
     found = index.match(right.parts(keys[1]))
-    return not index.n_keys or np.unique(found[found >= 0]).size / index.n_keys >= options.threshold
+    n_found = int(np.count_nonzero(np.bincount(found[found >= 0])))
+    return not index.n_keys or n_found / index.n_keys >= options.threshold
 
 
 def _is_key(side: KeyColumns, label: Any) -> bool:
@@ -91,7 +92,7 @@ def leaves_texts(left: KeyColumns, right: KeyColumns, keys: KeyLabels, least: fl
     if not all(side and side[0].profile.kind == "text" for side in sides):
         return False
     own, theirs = sides[0][0].values, sides[1][0].values
-    shared = int(np.isin(own.hashes, theirs.hashes).sum())
+    shared = np.count_nonzero(left.index(keys[0]).value_codes(0, theirs) >= 0)
     return all(len(side) - shared >= max(2, least * len(side)) for side in (own, theirs))
 
 

@@ -220,7 +220,7 @@ def join_step(df: pd.DataFrame, step: JoinStep, left: KeyIndex, right: RightSide
         added[free_name("_merge", right.stem, taken)] = pd.Series(
             pd.Categorical(sides, ["left_only", "right_only", "both"])
         )
-    n_values = int(np.unique(left.codes[has_partner]).size)
+    n_values = int(np.count_nonzero(np.bincount(left.codes[has_partner])))
     wide = _attach(result, added)
     n_matched = int(has_partner.sum())
     return StepResult(
@@ -355,7 +355,7 @@ def _positions(
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Row of either side for each row of the result; -1 where a side has none."""
     left_rows, right_rows = expand_pairs(left, right, n_keys)
-    if how in ("left", "outer"):
+    if how in ("left", "outer") and not has_partner.all():
         alone = np.flatnonzero(~has_partner)
         left_rows = np.concatenate([left_rows, alone])
         right_rows = np.concatenate([right_rows, np.full(alone.size, -1)])

@@ -224,12 +224,15 @@ class TableRows:
         The rows; the first may have none.
     keys : dict of str to ValueSet
         Canonical values of the key columns, with a code for every row.
+    holds_arrow : bool
+        Frames hold the columns as Arrow.
     """
 
     table: LakeTable
     columns: list[str]
     batches: list[pa.RecordBatch]
     keys: dict[str, ValueSet]
+    holds_arrow: bool = False
 
     @property
     def kinds(self) -> dict[str, str]:
@@ -261,11 +264,11 @@ class TableRows:
             part = batch.select(positions)
             batches.append(part if is_whole else part.take(pa.array(own)))
         known = {name: take_values(self.keys[name], rows) for name in columns if name in self.keys}
-        frame = self.table.to_frame(batches, columns, known)
+        frame = self.table.to_frame(batches, columns, known, self.holds_arrow)
         return pd.DataFrame({name: nullable_column(frame[name]) for name in columns}, columns=list(columns))
 
 
-def read_rows(table: LakeTable, links: Sequence[KeyLink], keeps_all: bool) -> TableRows:
+def read_rows(table: LakeTable, links: Sequence[KeyLink], keeps_all: bool, holds_arrow: bool = False) -> TableRows:
     """Read the rows of a table that may join on any of some keys, with the columns that are brought for these.
 
     Parameters
@@ -275,6 +278,8 @@ def read_rows(table: LakeTable, links: Sequence[KeyLink], keeps_all: bool) -> Ta
         The keys; each of their columns is normalised once.
     keeps_all : bool
         Keep the rows that do not join as well.
+    holds_arrow : bool
+        See `TableRows`.
 
     Returns
     -------
@@ -305,4 +310,4 @@ def read_rows(table: LakeTable, links: Sequence[KeyLink], keeps_all: bool) -> Ta
             for name, part in values.items():
                 parts[name].append(part)
     keys = {name: concat_values(part or [_values_of([])], table.settings) for name, part in parts.items()}
-    return TableRows(table, wanted, batches, keys)
+    return TableRows(table, wanted, batches, keys, holds_arrow)

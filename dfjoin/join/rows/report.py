@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from dfjoin import _html
 from dfjoin._visible import visible, visible_lines
 from dfjoin.errors import InvalidParameterError, InvalidTypeError
+from dfjoin.frames.given_frame import attrs_of, is_frame
 from dfjoin.join.keys import KeyColumns
 from dfjoin.join.options import JoinOptions
 from dfjoin.join.plan import JoinPlan, JoinStep, json_label
@@ -20,6 +21,7 @@ from dfjoin.join.relation_kinds import distance_relation
 from dfjoin.join.rows.execute import RightSide, StepResult, join_step
 from dfjoin.programs.program import Program
 from dfjoin.search.explanation import tell_zeros
+from dfjoin.values.frames import is_pandas
 from dfjoin.values.key_index import KeyIndex
 
 __all__ = [
@@ -270,9 +272,9 @@ def _target_text(target: dict[str, Any] | None) -> str:
 
 def report_of(df: Any) -> JoinReport:
     """Carry out `dfjoin.report`."""
-    if not isinstance(df, pd.DataFrame):
+    if not (is_pandas(df) or is_frame(df)):
         raise InvalidTypeError(f"`df` must be a DataFrame that auto_join made, got {type(df).__name__}")
-    values = df.attrs.get("dfjoin")
+    values = attrs_of(df).get("dfjoin")
     if not isinstance(values, dict) or "joined" not in values:
         raise InvalidParameterError(
             "`df` carries no join report; pass what auto_join returned (a merge or a file loses the report)"
@@ -337,7 +339,9 @@ def _step_examples(
     has_partner = np.zeros(index.n_keys + 1, bool)  # the last one serves code -1, the null
     has_partner[theirs[(theirs >= 0) & (theirs < index.n_keys)]] = True
     alone = np.flatnonzero((index.codes >= 0) & ~has_partner[index.codes])
-    first = alone[np.sort(np.unique(index.codes[alone], return_index=True)[1])[:_VALUES]]
+    row_of = np.full(index.n_keys, -1)
+    row_of[index.codes[alone][::-1]] = alone[::-1]  # the first row of each key is the last that is written
+    first = alone[row_of[index.codes[alone]] == alone][:_VALUES]
     keys = [left.columns.get_loc(label) for label in step.on]
     of_row = result.left_rows
     is_joined = (of_row >= 0) & np.append(has_partner[index.codes], False)[of_row]

@@ -1,0 +1,160 @@
+"""Frames that come in: which kind one is, the pandas frame that holds its columns, and the frame that goes out."""
+
+from __future__ import annotations
+
+import copy
+import weakref
+from collections.abc import Mapping
+from typing import Any
+
+import pandas as pd
+import pyarrow as pa
+
+from dfjoin.frames.arrow_frames import ArrowFrames
+from dfjoin.frames.duckdb_frames import DuckdbFrames
+from dfjoin.frames.given_column import FrameKind, GivenColumn, MadeColumn
+from dfjoin.frames.polars_frames import PolarsFrames
+from dfjoin.values.frames import arrow_to_series, is_pandas, is_spark
+
+__all__ = ["KINDS", "GivenFrame", "attrs_of", "frame_of", "given_frame", "is_frame", "plain_frame", "series_of"]
+
+KINDS: tuple[FrameKind, ...] = (PolarsFrames(), DuckdbFrames(), ArrowFrames())
+"""The kinds of frames beside those of pandas and Spark; the first that a value is."""
+
+_attrs: dict[int, tuple[weakref.ref[Any], dict[str, Any]]] = {}
+"""Frames without ``attrs`` → what pandas keeps there, as long as they live."""
+
+
+class GivenFrame:
+    """A frame of another library than pandas, its columns as Arrow.
+
+    Parameters
+    ----------
+    given : object
+        As it came in.
+    kind : FrameKind
+    argument : str
+        Name of the argument that carried it, for messages.
+    """
+
+    def __init__(self, given: Any, kind: FrameKind, argument: str = "df") -> None:
+        self._given = given
+        self._kind = kind
+        self.columns: list[GivenColumn] = kind.columns(given, argument)
+
+    @property
+    def frame(self) -> pd.DataFrame:
+        """The columns in a pandas frame, which holds their Arrow arrays and copies nothing."""
+        arrays = {i: pd.arrays.ArrowExtensionArray(column.array) for i, column in enumerate(self.columns)}
+        frame = pd.DataFrame(arrays)
+        frame.columns = pd.Index([column.field.name for column in self.columns], dtype=None if arrays else object)
+        frame.attrs = dict(attrs_of(self._given))
+        return frame
+
+    def to_pandas(self) -> pd.DataFrame:
+        """Return a pandas frame of the dtypes that columns of a table of a lake have."""
+        series = {
+            i: pd.Series(column.own.to_list(), dtype=object) if column.is_numbered else arrow_to_series(column.array)
+            for i, column in enumerate(self.columns)
+        }
+        frame = pd.DataFrame(series)
+        frame.columns = self.frame.columns
+        return frame
+
+    def column(self, name: str) -> GivenColumn | None:
+        """Return a column by its name; None if there is none."""
+        return next((column for column in self.columns if column.field.name == name), None)
+
+    def without(self, name: str) -> GivenFrame:
+        """Return the frame without a column."""
+        frame = copy.copy(self)
+        frame.columns = [column for column in self.columns if column.field.name != name]
+        return frame
+
+    def rebuild(self, result: pd.DataFrame, brought: Mapping[Any, GivenColumn | None]) -> Any:
+        """Make a frame of the same library of what a join made.
+
+        Parameters
+        ----------
+        result : DataFrame
+            The columns of this frame, then others.
+        brought : mapping
+            Names of others → the columns of the other frame that they come from, where these are known.
+        """
+        names = list(result.columns)
+        origins = [*self.columns, *(brought.get(name) for name in names[len(self.columns) :])]
+        made = [
+            MadeColumn.of(str(name), result.iloc[:, i], origin)
+            for i, (name, origin) in enumerate(zip(names, origins, strict=True))
+        ]
+        frame = self._kind.rebuild(self._given, made)
+        _note_attrs(frame, result.attrs)
+        return frame
+
+
+def given_frame(value: Any, argument: str = "df") -> GivenFrame | None:
+    """Read a frame of another library than pandas and Spark; None for what is none.
+
+    Parameters
+    ----------
+    value : object
+    argument : str
+        Name of the argument that carried it, for messages.
+
+    Raises
+    ------
+    InvalidTypeError
+        If its Arrow stream is one of values, and not of rows.
+    """
+    kind = _kind_of(value)
+    return None if kind is None else GivenFrame(value, kind, argument)
+
+
+def is_frame(value: Any) -> bool:
+    """Tell whether a value is a frame of another library than pandas and Spark."""
+    return _kind_of(value) is not None
+
+
+def _kind_of(value: Any) -> FrameKind | None:
+    if isinstance(value, (pd.DataFrame, pd.Series)) or is_spark(value):
+        return None
+    return next((kind for kind in KINDS if kind.is_kind(value)), None)
+
+
+def frame_of(value: Any) -> Any:
+    """Return the pandas frame that holds the columns of a frame of another library; anything else as it is."""
+    given = given_frame(value)
+    return value if given is None else given.frame
+
+
+def plain_frame(value: Any) -> Any:
+    """Return a frame of another library as one of pandas, with its dtypes; anything else as it is."""
+    given = given_frame(value)
+    return value if given is None else given.to_pandas()
+
+
+def series_of(column: Any) -> Any:
+    """Return a column of another library as a Series of pandas that holds it as Arrow; anything else as it is."""
+    if isinstance(column, (pd.Series, pd.DataFrame)):
+        return column
+    if isinstance(column, (pa.Array, pa.ChunkedArray)):
+        table = pa.table({"": column})
+    elif hasattr(column, "__arrow_c_stream__"):
+        table = column.to_frame() if hasattr(column, "to_frame") else pa.table({"": pa.chunked_array(column)})
+    else:
+        return column
+    return frame_of(table).iloc[:, 0]
+
+
+def attrs_of(frame: Any) -> dict[str, Any]:
+    """Return what a join noted about its result: ``attrs`` of a frame of pandas, the same of one of other libraries."""
+    if is_pandas(frame):
+        return frame.attrs
+    reference, attrs = _attrs.get(id(frame), (None, {}))
+    return attrs if reference is not None and reference() is frame else {}
+
+
+def _note_attrs(frame: Any, attrs: dict[str, Any]) -> None:
+    """Keep attributes of a frame whose library has no place for them, until it is deleted."""
+    key = id(frame)
+    _attrs[key] = weakref.ref(frame, lambda _: _attrs.pop(key, None)), attrs
