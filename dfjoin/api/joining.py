@@ -36,7 +36,7 @@ def auto_join(
     indicator: bool = False,
     transform: bool | str | None = None,
     fuzzy: bool | None = None,
-    precision: float = 0.95,
+    precision: float | None = None,
     examples: list[tuple[str | tuple[str, ...], str | tuple[str, ...]]] | None = None,
     pad: int | None = None,
     dayfirst: bool | None = None,
@@ -138,9 +138,10 @@ def auto_join(
     max_expansion : float, default 10.0
         Most rows out per row in, with ``aggregate=None``. A join that would make more is refused before it is made.
     indicator : bool, default False
-        Add ``_merge``: both, left_only or right_only. Where keys of two frames are related by a program or by
-        similarity, also ``_match`` (equal, program, fuzzy) and ``_distance`` (0 to 1) of each row; where they are
-        joined by distance, ``_match`` is distance or spelling, and ``_distance`` is in the unit of `radius`.
+        Add ``_merge``: both, left_only or right_only. Where keys are related by a program or by similarity, also
+        ``_match`` (equal, program, fuzzy), ``_distance`` (0 to 1) and ``_probability`` of each row: how likely it is
+        right, by estimate. Where they are joined by distance, ``_match`` is distance or spelling, ``_distance`` is in
+        the unit of `radius`, and ``_probability`` is null unless there is a `precision`.
     transform, fuzzy : bool, optional; `transform` also "accept"
         Between two frames: look for programs over the columns of one frame whose results are the key of the
         other, and match the keys that are left by string similarity. The other frame's key is added. Where the
@@ -158,9 +159,16 @@ def auto_join(
         of one: days and the months, quarters, weeks or years that hold them, however these are spelled; numbers and
         Roman numerals, words, bands or decades; counts of days or seconds and dates; two units. Names of columns
         stand for evidence then, and the report says so.
-    precision : float, default 0.95
+    precision : float, optional
         Share of right pairs that matching by similarity aims at, by an estimate without labels; rows below
-        it stay unmatched. Below 0.9 it holds for programs over named keys too.
+        it stay unmatched.
+
+        - Between two frames: 0.95 by default. Below 0.9 it holds for programs over named keys too.
+        - With ``mode="embedding"`` and ``mode="fuzzy"``, over a lake, for picked candidates or two frames: none
+          by default, and the nearest key within the radius joins. With a precision texts join that are likely the same
+          thing, as between two frames: how much nearer the nearest key is than the second one, and how usual its
+          difference is, tell. It decides in place of the default `radius`; one that you give bounds the distance
+          besides. Tables of fewer than ten keys are joined on equal keys alone. Not for places and other numbers.
     examples : list of (left value, right value), optional
         Pairs that belong together, a tuple of texts for several key columns; programs are learned from them alone.
         They may read the rows that hold the values; an example that contradicts the others is named in a warning.

@@ -10,7 +10,7 @@ from dfjoin.errors import InvalidParameterError
 from dfjoin.join.keys import KeyColumns
 from dfjoin.join.options import JoinOptions
 from dfjoin.join.relation.frame_keys import KeyLabels, named_keys
-from dfjoin.search.distance.distance_join import PARTNERS, DistanceRelation
+from dfjoin.search.distance.distance_join import PARTNERS, DistanceRelation, with_precision
 from dfjoin.search.embedding.axes_join import AxesRelation, point_radius
 from dfjoin.search.embedding.axes_query import check_points, is_numeric, read_points
 from dfjoin.search.embedding.near_join import NearRelation, ngrams_of_frames
@@ -61,7 +61,11 @@ def near_keys(left: KeyColumns, right: KeyColumns, options: JoinOptions) -> Near
             f"`right_on` must name as many columns as `on` ({len(labels)}), got {len(right_labels)}, with "
             f"mode={options.mode!r}"
         )
-    return _DECIDE[options.mode](left, right, (labels, right_labels), options)
+    labels, right_labels, relation = _DECIDE[options.mode](left, right, (labels, right_labels), options)
+    if options.precision is not None:
+        held = with_precision(relation.to_dict(), options.precision, is_bounded=options.radius is not None)
+        relation = type(relation).from_dict(held or {})
+    return labels, right_labels, relation
 
 
 def _by_spelling(left: KeyColumns, right: KeyColumns, keys: KeyLabels, options: JoinOptions) -> NearColumns:

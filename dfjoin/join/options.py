@@ -20,6 +20,8 @@ __all__ = ["MANY_HOWS", "RELATION_OPTIONS", "JoinOptions", "join_options", "refu
 RELATION_OPTIONS = ("transform", "fuzzy", "precision", "examples")
 """Options that say how the keys of two frames may be related."""
 
+_PRECISION = 0.95
+
 CHANCE_SCORE = 0.1
 """Score below which chance explains what a candidate shares, as the verdict says."""
 
@@ -100,7 +102,7 @@ class JoinOptions:
     indicator: bool = False
     transform: bool | str | None = None
     fuzzy: bool | None = None
-    precision: float = 0.95
+    precision: float | None = None
     examples: tuple[Example, ...] | None = None
     pad: int | None = None
     dayfirst: bool | None = None
@@ -129,6 +131,11 @@ class JoinOptions:
         if not is_unique or self.min_score != JoinOptions.min_score or not (has_on or self.tables is not None):
             return self.min_score
         return 0.0 if self.tables is not None else CHANCE_SCORE
+
+    @property
+    def likeness_precision(self) -> float:
+        """The precision that matching by similarity aims at."""
+        return _PRECISION if self.precision is None else self.precision
 
     @property
     def keeps_right_rows(self) -> bool:
@@ -219,6 +226,10 @@ def _check_radius(value: Any, name: str) -> float | None:
     return None if value is None else check.check_distance(value, name)
 
 
+def _check_precision(value: Any, name: str) -> float | None:
+    return None if value is None else check.check_fraction(value, name)
+
+
 def _check_patterns(value: Any, name: str) -> Sequence[str] | None:
     return None if value is None else check.check_patterns(value, name)
 
@@ -236,7 +247,7 @@ _CHECKS: dict[str, Callable[[Any, str], Any]] = {
     "indicator": _one_of(True, False),
     "transform": _one_of(None, True, False, "accept"),
     "fuzzy": _one_of(None, True, False),
-    "precision": check.check_fraction,
+    "precision": _check_precision,
     "examples": _check_examples,
     "max_expansion": _check_expansion,
     "columns": _check_columns,
@@ -268,6 +279,11 @@ def join_options(**arguments: Any) -> JoinOptions:
     options = JoinOptions(**arguments | checked)
     if options.examples is not None and options.transform is False:
         raise InvalidParameterError("`examples` are what programs are learned from; leave out transform=False")
+    if options.precision is not None and options.partners is not None:
+        raise InvalidParameterError(
+            f"`partners` must be left out where `precision` is given, got {options.partners!r}: keys join that are "
+            "likely right"
+        )
     if options.k > 1 and options.how not in MANY_HOWS:
         raise InvalidParameterError(
             f'`how` must be "left", "inner" or "asof" when several tables are joined (k={options.k}), got '

@@ -19,7 +19,7 @@ from dfjoin.join.rows.execute import RightSide, relationship_of
 from dfjoin.join.rows.read_rows import TableRows, columns_to_add, link_keys, read_rows
 from dfjoin.join.rows.report import JoinAccount
 from dfjoin.search.candidates import JoinCandidates
-from dfjoin.search.distance.distance_join import with_partners
+from dfjoin.search.distance.distance_join import with_partners, with_precision
 from dfjoin.search.found import RowName, SearchContext, name_of_row
 from dfjoin.search.period_search import PeriodCandidate
 from dfjoin.search.query import QueryColumn
@@ -374,6 +374,9 @@ class LakeCandidates:
         if isinstance(aggregate, dict):  # a rule may be meant for another of the tables
             aggregate = {name: rule for name, rule in aggregate.items() if name in table.column_names}
         relation = with_partners(context.relation_of(row), self.options.partners)
+        if relation is not None:  # else keys are equal
+            is_bounded = context.params.radius is not None
+            relation = with_precision(relation, self.options.precision, is_bounded=is_bounded)
         step = JoinStep(on, row.table, right_on, columns, {}, aggregate, query.pad, query.dayfirst, relation)
         period = context.period_of(row)
         if period is not None:

@@ -74,12 +74,15 @@ class KeyPairs(NamedTuple):
         How they were matched, by number in `KINDS`.
     distances : ndarray of float64
         0 for equal keys and for those that a program relates.
+    chances : ndarray of float64
+        How likely each pair is right, by estimate; 1 for equal keys.
     """
 
     left: NDArray[np.int64]
     right: NDArray[np.int64]
     kinds: NDArray[np.int8]
     distances: NDArray[np.float64]
+    chances: NDArray[np.float64]
 
 
 @dataclass(frozen=True)

@@ -150,7 +150,7 @@ def _find_programs(
     is_named: bool,
 ) -> tuple[TransformJoin, list[str]]:
     """Learn programs; else relate what the caller named by a named operator; else say what was tried, and proposed."""
-    accepts, precision = options.transform == "accept", min(MIN_PRECISION, options.precision)
+    accepts, precision = options.transform == "accept", min(MIN_PRECISION, options.likeness_precision)
     needs = Needs(precision=precision) if is_named else Needs()
     programs = find_programs(left, right, on=on, right_on=right_on, examples=options.examples, needs=needs)
     if not programs.found and is_named and on and right_on and options.examples is None:
@@ -249,7 +249,7 @@ def _relate_elements(
         is_slow = options.fuzzy is None and max(len(own), len(other)) > _QUICK_KEYS
         if options.fuzzy is False or is_slow:
             return None
-        return find_fuzzy(own, other, precision=options.precision, known=known)
+        return find_fuzzy(own, other, precision=options.likeness_precision, known=known)
 
     names = TransformJoin("left_to_right", tuple(on), tuple(right_on))
     return _pair_elements(names, elements, own, other, match_values)
@@ -261,7 +261,7 @@ def _pair_elements(
     """Pair keys by the values that the cells of one side list."""
     found, fuzzy = match_elements(elements, own.texts(), other.texts(), matcher)
     kinds = np.where(found.is_alike, KINDS.index("fuzzy"), KINDS.index("program")).astype(np.int8)
-    pairs = KeyPairs(found.left, found.right, kinds, found.distances)
+    pairs = KeyPairs(found.left, found.right, kinds, found.distances, found.chances)
     columns = list(names.source_columns), list(names.target_columns)
     return Relation(*columns, own, other, pairs, names, fuzzy, elements)
 
@@ -323,5 +323,5 @@ def _find_fuzzy(
             f"{n_left_over:,} keys are left to be joined by likeness with {n_right:,}, which takes minutes; pass "
             "fuzzy=True to do it"
         )
-    found = find_fuzzy(left, right, precision=options.precision, known=(known.left, known.right))
+    found = find_fuzzy(left, right, precision=options.likeness_precision, known=(known.left, known.right))
     return found, "" if len(found) else found.reason

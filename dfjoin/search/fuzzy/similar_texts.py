@@ -144,7 +144,7 @@ class SimilarTexts:
             a query text come at once.
         """
         own = queries._texts
-        limit = TextLimit(float(radius.radius), radius.unit == "fraction", radius.is_grams)
+        limit = _limit_of(radius)
         scratch = _scratch_of(own)
         begin, step = 0, QUERIES_AT_ONCE
         while begin < own.sizes.size:
@@ -161,6 +161,37 @@ class SimilarTexts:
         none = np.empty(0, np.int64)
         found = [SpelledPairs(none, none, np.empty(0)), *self.near(queries, radius, np.zeros(2, np.int64))]
         return SpelledPairs(*(np.concatenate(parts) for parts in zip(*found, strict=True)))
+
+    def distances(
+        self, queries: SimilarTexts, pairs: tuple[NDArray[np.int64], NDArray[np.int64]], radius: SpellingRadius
+    ) -> NDArray[np.float64]:
+        """Measure pairs of a query text and a text; infinity for those that `near` does not find."""
+        own, theirs = (side.places(numbers) for side, numbers in zip((queries, self), pairs, strict=True))
+        is_known = np.flatnonzero((own >= 0) & (theirs >= 0))
+        order = is_known[np.lexsort((theirs[is_known], own[is_known]))]
+        candidates = TextCandidates(*(as_read_only(side[order].astype(np.int32)) for side in (own, theirs)))
+        room = SpelledPairs(np.empty(order.size, np.int64), np.empty(order.size, np.int64), np.empty(order.size))
+        limit = _limit_of(radius)
+        n_kept = compare_texts(
+            queries._texts, candidates, order.size, self._texts, limit, _scratch_of(queries._texts), room
+        )
+        found = np.full(own.size, np.inf)
+        n_texts = max(1, self.numbers.size)
+        kept = room.queries[:n_kept] * n_texts + room.texts[:n_kept]  # those beyond the radius are left out
+        found[order[np.searchsorted(own[order] * n_texts + theirs[order], kept)]] = room.distances[:n_kept]
+        return found
+
+    def places(self, numbers: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return where texts stand among those that are kept, by the numbers that they were given; -1: left out."""
+        if not self.numbers.size:
+            return np.full(numbers.size, -1)
+        order = np.argsort(self.numbers)
+        at = order[np.minimum(np.searchsorted(self.numbers, numbers, sorter=order), order.size - 1)]
+        return np.where(self.numbers[at] == numbers, at, -1)
+
+
+def _limit_of(radius: SpellingRadius) -> TextLimit:
+    return TextLimit(float(radius.radius), radius.unit == "fraction", radius.is_grams)
 
 
 def _near(

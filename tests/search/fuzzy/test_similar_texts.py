@@ -44,6 +44,18 @@ def test_pairs_are_those_of_all_pairs(one, other, radius, metric):
         assert pairs_of(one, other, reach) == expected_pairs(one, other, reach)
 
 
+@given(WORDS, WORDS, st.sampled_from([0.2, 1]), st.sampled_from(["edit", "jaccard"]), st.randoms())
+@settings(max_examples=40, deadline=None)
+def test_distances_of_some_pairs(one, other, radius, metric, rng):
+    reach = SpellingRadius(metric, radius, "fraction")
+    pairs = [(i, j) for i in range(len(one)) for j in range(len(other)) if rng.random() < 0.5]
+    rng.shuffle(pairs)
+    own, theirs = np.array(pairs, np.int64).reshape(-1, 2).T
+    found = texts_of(other, reach).distances(texts_of(one, reach), (own, theirs), reach)
+    expected = expected_pairs(one, other, reach)
+    assert found.tolist() == [expected.get(pair, np.inf) for pair in pairs]
+
+
 @pytest.mark.parametrize("metric", ["edit", "jaccard"])
 def test_long_texts_and_texts_of_one_character(metric):
     rng = np.random.default_rng(0)
