@@ -136,8 +136,9 @@ def discover_joinable(
         Distance up to which two values match. Only with ``mode="embedding"`` and ``mode="fuzzy"``, as the three that
         follow. Default for vectors of texts: what was chosen for the index by changed values of its own, so that few
         strangers are nearest and a query costs little (see `Lake.add_vectors`); ``attrs["dfjoin"]["searches"]`` has
-        it with the shares that were found. For edits 0.15, for 3-grams 0.4. More misspellings are found with larger
-        ones, among ever more other values: look at ``pairs(i)``.
+        it with the shares that were found. For edits 0.15, for 3-grams 0.4. It is meant for the nearest partner of a
+        value: ``pairs(i)`` lists that one, while most of all others within the radius are strangers. With a radius that
+        you give ``pairs(i)`` lists all. More misspellings are found with larger ones.
     radius_unit : {"fraction", "absolute", "m", "km"}, optional
         - ``"fraction"`` (default for texts): of the largest distance: 2 for Euclidean distance, π for angles.
           In ``mode="fuzzy"`` of the characters of the longer text; 3-grams have no other unit.

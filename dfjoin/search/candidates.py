@@ -170,7 +170,9 @@ class JoinCandidates(pd.DataFrame):
             ``query_value`` in the user's spelling, or the period in which the user's dates lie,
             ``candidate_value`` in canonical form, and
             ``query_rows``, the rows of the user's frame that hold it; in order of first row. A value that
-            programs join with several has a row for each.
+            programs join with several has a row for each. Where values match by distance also ``distance``, in the
+            unit of the radius: all pairs within a radius that was given, and with the default one the nearest partners
+            of each value, as `auto_join` joins them.
         """
         key = self.context.of(self._row(i)).key
         if key is not None:

@@ -65,8 +65,7 @@ def lake(frames, tmp_path_factory):
 
 def likely(wide):
     """Return who was joined with whom, by row."""
-    column = "person" if "person" in wide else "person__people"
-    return wide[column].dropna().to_dict()
+    return wide["person"].dropna().to_dict()
 
 
 @pytest.mark.parametrize("mode", MODES)
@@ -158,3 +157,17 @@ def test_what_a_precision_does_not_apply_to(frames, lake):
         places.auto_join(
             places.assign(n=1), on=["lat", "lon"], mode="embedding", radius=1, radius_unit="km", precision=0.9
         )
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_pairs_of_the_default_radius_are_those_that_are_joined(frames, lake, mode):
+    left, _ = frames
+    hits = left.discover_joinable("written", lake, mode=mode)
+    nearest = hits.pairs(0)
+    joined = left.auto_join(hits, aggregate=None).drop_duplicates("written")
+    assert set(nearest["query_value"]) == set(joined["written"][joined["person"].notna()])
+    every = left.discover_joinable("written", lake, mode=mode, radius=0.5).pairs(0)
+    best = every.groupby("query_value")["distance"].transform("min") == every["distance"]
+    expected = every[best & every["query_value"].isin(nearest["query_value"])].reset_index(drop=True)
+    pd.testing.assert_frame_equal(nearest, expected)
+    assert len(every) > len(nearest)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 from weakref import WeakKeyDictionary, WeakValueDictionary
@@ -82,7 +82,8 @@ class FuzzyMode(DistanceMode):
         hits, stats = search.through_texts(snapshot, others, lambda part: _count_similar(search, part, texts, radius))
         stats.plan = "scan"
         matched, is_all = MatchedQuery(snapshot, query.values), params.count == "all"
-        return SimilarFound(query, no_hits(snapshot, hits), stats, matched, radius=radius, is_all=is_all), hits
+        found = SimilarFound(query, no_hits(snapshot, hits), stats, matched, radius=radius, is_all=is_all)
+        return replace(found, is_default=params.radius is None), hits
 
 
 def _texts_of_query(query: QueryColumn, is_grams: bool) -> SimilarTexts:
