@@ -38,6 +38,7 @@ def auto_join(
     fuzzy: bool | None = None,
     precision: float | None = None,
     examples: list[tuple[str | tuple[str, ...], str | tuple[str, ...]]] | None = None,
+    aliases: bool | dict[str, str] | None = None,
     pad: int | None = None,
     dayfirst: bool | None = None,
     plan: JoinPlan | dict[str, Any] | None = None,
@@ -174,6 +175,12 @@ def auto_join(
         They may read the rows that hold the values; an example that contradicts the others is named in a warning.
         The programs of the report know how sure each result is (`Program.predict`), and leave out what is not; the
         join takes every result that is a key of the other table.
+    aliases : bool or dict of str to str, optional
+        Whether names of one thing are equal: countries, states of five countries, languages, currencies, units, months,
+        weekdays and chemical elements, in 34 languages, by their codes and abbreviations (``US``, ``USA``, ``United
+        States``, ``Vereinigte Staaten``). Both columns have to be of one kind, by six in ten of their values: so
+        ``GA`` is a state or a country. Between two frames by default, unless ``transform=False``; over a
+        lake with True. A dict has further names: ``{"big apple": "New York City"}``.
     pad : int, optional
         Digits to which shorter integers of the key are written with zeros in front, of either key between two
         frames: with 5, ``501`` matches ``"00501"``. A search result and a plan have their own. By default codes that
@@ -285,6 +292,7 @@ def auto_join(
         fuzzy=fuzzy,
         precision=precision,
         examples=examples,
+        aliases=aliases,
         pad=pad,
         dayfirst=dayfirst,
         plan=plan,

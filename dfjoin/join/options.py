@@ -10,6 +10,7 @@ from dfjoin import _validation as check
 from dfjoin.errors import InvalidParameterError, InvalidTypeError
 from dfjoin.join.aggregate import RULES
 from dfjoin.join.plan import HOWS, JoinPlan
+from dfjoin.programs.entity_operators import check_aliases
 from dfjoin.search.distance.distance_join import PARTNERS
 from dfjoin.search.params import MODES, RADIUS_UNITS
 from dfjoin.store.table import ON_STALE
@@ -67,6 +68,9 @@ class JoinOptions:
         Share of right pairs that the fuzzy join is to reach.
     examples : tuple of (left value, right value) or None
         Values that belong together, to learn programs from: a text, or a tuple of texts for several columns.
+    aliases : bool, dict or None
+        Whether names of one thing in other languages, and codes, are equal, see
+        `dfjoin.transform.relations.relate_entities`; a dict: with further names → what they mean. None: between frames.
     pad : int or None
         Digits to which integers of the key are written with zeros in front.
     dayfirst : bool or None
@@ -104,6 +108,7 @@ class JoinOptions:
     fuzzy: bool | None = None
     precision: float | None = None
     examples: tuple[Example, ...] | None = None
+    aliases: bool | dict[str, str] | None = None
     pad: int | None = None
     dayfirst: bool | None = None
     plan: Any = None
@@ -136,6 +141,11 @@ class JoinOptions:
     def likeness_precision(self) -> float:
         """The precision that matching by similarity aims at."""
         return _PRECISION if self.precision is None else self.precision
+
+    @property
+    def given_aliases(self) -> dict[str, str] | None:
+        """Names that the user gives, and what they mean."""
+        return self.aliases if isinstance(self.aliases, dict) else None
 
     @property
     def keeps_right_rows(self) -> bool:
@@ -252,6 +262,7 @@ _CHECKS: dict[str, Callable[[Any, str], Any]] = {
     "max_expansion": _check_expansion,
     "columns": _check_columns,
     "aggregate": _check_aggregate,
+    "aliases": check_aliases,
     "pad": _check_pad,
     "dayfirst": _one_of(None, True, False),
     "plan": _check_plan,

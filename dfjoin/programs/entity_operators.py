@@ -6,22 +6,33 @@ The table is made by ``python -m tests.benchmarks.entity_table``, mostly of Unic
 from __future__ import annotations
 
 import gzip
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import cache
 from importlib.resources import files
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 
+from dfjoin._validation import show
+from dfjoin.errors import InvalidParameterError, InvalidTypeError
 from dfjoin.programs import scalar_names
 from dfjoin.programs.characters import LOWER, PLAIN
 from dfjoin.programs.lookup import MAX_PAIRS_TEXT, SEPARATOR
-from dfjoin.programs.operator import MAX_TEXT, Legal, Operator, Step, is_text, one_of
+from dfjoin.programs.operator import Legal, Operator, Step, is_text, one_of
 from dfjoin.programs.spark_sql import quote, when_empty
 from dfjoin.programs.string_column import StringColumn
 from dfjoin.programs.text_operators import translate
 
-__all__ = ["ENTITIES", "ENTITY_KINDS", "GIVEN", "Entity", "NameTable", "fold_name", "name_table"]
+__all__ = [
+    "ENTITIES",
+    "ENTITY_KINDS",
+    "GIVEN",
+    "Entity",
+    "NameTable",
+    "check_aliases",
+    "fold_name",
+    "name_table",
+]
 
 ENTITIES = files(__package__).joinpath("entities.tsv.gz")
 """A line for each thing: its kind, its name in English, and its other names."""
@@ -46,6 +57,9 @@ ENTITY_KINDS = (
 )
 """Kinds of things; a name may mean another thing in each of them, as ``Georgia``."""
 
+_LONGEST = 100
+"""Characters of a name."""
+
 _RULES = (
     ("[.'\u2018\u2019\u02bc`\u00b4]", ""),
     ("[-\u2010-\u2015_,;:/()&|\u00a0]+", " "),
@@ -56,14 +70,14 @@ _RULES = (
 
 
 def fold_name(text: str) -> str:
-    """Write a name as names are compared: small letters, no accents of Latin letters, no full stops, single spaces.
+    """Write a name as names are compared: no accents of Latin letters, small letters, no full stops, single spaces.
 
     Examples
     --------
     >>> fold_name("U.S.A."), fold_name("Côte-d\u2019Ivoire"), fold_name("Korea (South)")
     ('usa', 'cote divoire', 'korea south')
     """
-    return scalar_names.normal_name(text, *LOWER, *PLAIN, _RULES)
+    return scalar_names.normal_name(text, *PLAIN, *LOWER, _RULES)
 
 
 class NameTable(NamedTuple):
@@ -110,7 +124,8 @@ def name_table(kind: str, keys: str = "", values: str = "") -> NameTable:
     -----
     Read when first asked for, 20 ms for the largest kind.
     """
-    meanings, names = {}, {}
+    meanings: dict[str, str] = {}
+    names: dict[str, list[str]] = {}
     for own in _lines()[kind]:
         names[own[0]] = list(own)
         meanings.update((fold_name(name), own[0]) for name in own)
@@ -130,7 +145,7 @@ def _pairs(step: Step) -> tuple[str, str]:
 
 def _sql(step: Step, operand: str) -> str:
     """Fold the name by ``regexp_replace``, and use a map."""
-    folded = translate(translate(operand, LOWER), PLAIN)
+    folded = translate(translate(operand, PLAIN), LOWER)
     for pattern, new in _RULES:
         folded = f"regexp_replace({folded}, {quote(pattern)}, {quote(new)})"
     keys, values = (f"split({quote(text)}, {quote(SEPARATOR)}, -1)" for text in _pairs(step))
@@ -150,12 +165,37 @@ _PAIRS_TEXT = Legal(lambda value: is_text(value, 0, MAX_PAIRS_TEXT), f"a text of
 
 def _fault(step: Step) -> str:
     listed, texts = step.keys.split(SEPARATOR), step.values.split(SEPARATOR)
-    if len(listed) == len(texts) and max(map(len, listed + texts)) <= MAX_TEXT:
+    if len(listed) == len(texts) and max(map(len, listed + texts)) <= _LONGEST:
         return ""
     return (
         "`keys` and `values` of step 'entity' must be equally many, none above "
-        f"{MAX_TEXT} characters; got {step.keys!r:.80}, {step.values!r:.80}"
+        f"{_LONGEST} characters; got {step.keys!r:.80}, {step.values!r:.80}"
     )
+
+
+def check_aliases(value: Any, name: str) -> bool | dict[str, str] | None:
+    """Return whether names are to be looked up, or further names and what they mean, in one spelling each.
+
+    Raises
+    ------
+    InvalidTypeError, InvalidParameterError
+        If it is no such value, or too long to be kept in a plan.
+    """
+    if value is None or isinstance(value, bool):
+        return value
+    if not isinstance(value, Mapping) or not all(isinstance(text, str) for item in value.items() for text in item):
+        raise InvalidTypeError(
+            f'`{name}` must be True, False or a dict of texts, as {{"big apple": "New York City"}}, got {show(value)}'
+        )
+    step = {"keys": SEPARATOR.join(value), "values": SEPARATOR.join(value.values())}
+    is_short = all(_PAIRS_TEXT.test(text) and text.count(SEPARATOR) == len(value) - 1 for text in step.values())
+    names = [*value, *value.values()]
+    if not value or not is_short or not all(fold_name(one) and len(one) <= _LONGEST for one in names):
+        raise InvalidParameterError(
+            f"`{name}` must have at least one entry, names of 1 to {_LONGEST} characters, and at most "
+            f"{MAX_PAIRS_TEXT:,} characters in all, got {show(value)}"
+        )
+    return dict(value)
 
 
 Entity = Operator(
@@ -163,12 +203,12 @@ Entity = Operator(
     {"kind": one_of(ENTITY_KINDS), "keys": _PAIRS_TEXT, "values": _PAIRS_TEXT},
     scalar_names.name_entity,
     words=lambda step: f"entity({step.kind!r})",
-    arguments=lambda step: (*LOWER, *PLAIN, _RULES, *_pairs(step)),
+    arguments=lambda step: (*PLAIN, *LOWER, _RULES, *_pairs(step)),
     sql=_sql,
     apply=_column,
     weight=6,
     defaults=("", ""),
-    growth=lambda step: 1000.0,
+    growth=lambda step: float(_LONGEST),
     fault=_fault,
 )
 """The thing that a name means, by its name in English; other texts in small letters, without accents and full stops.

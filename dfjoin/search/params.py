@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from dfjoin import _validation as check
-from dfjoin.errors import InvalidParameterError
+from dfjoin.errors import InvalidParameterError, shortlist
 from dfjoin.index.catalog import KINDS
 
 __all__ = [
@@ -225,6 +225,9 @@ def search_params(**arguments: Any) -> SearchParams:
             those = " and ".join(f'mode="{owner}"' for owner in owners)
             raise InvalidParameterError(f"`{name}` belongs to {those}, but the mode is {mode!r}; leave it out")
     if "plan" in given and values["plan"] not in _PLANS_OF.get(mode, ()):
+        if mode in _PLANS_OF:
+            legal = shortlist(_PLANS_OF[mode])
+            raise InvalidParameterError(f"`plan` must be one of {legal} with mode={mode!r}, got {values['plan']!r}")
         owner = next(name for name, plans in _PLANS_OF.items() if values["plan"] in plans)
         raise InvalidParameterError(f'`plan` belongs to mode="{owner}", but the mode is {mode!r}; leave it out')
     if values.get("weighted") and values.get("count", "hit") != "hit":

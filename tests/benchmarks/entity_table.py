@@ -60,7 +60,7 @@ LANGUAGES = [
 """Languages of the names; of names that mean several things English decides."""
 
 _COUNTRIES = {
-    "US": "USA|U.S.|U.S.A.|United States of America|America|the United States|Estados Unidos de América|EE. UU.|EEUU|EUA",
+    "US": "USA|U.S.|U.S.A.|United States of America|America|the United States|Estados Unidos de América|EE. UU.|EEUU|EUA|SUA|ABD|США",
     "GB": "UK|U.K.|Great Britain|Britain|United Kingdom of Great Britain and Northern Ireland|Grande-Bretagne",
     "KR": "South Korea|Korea, South|Korea, Republic of|Republic of Korea|Korea (South)|Korea, Rep.|Korea Rep|S. Korea",
     "KP": "North Korea|Korea, North|Korea, Democratic People's Republic of|Democratic People's Republic of Korea|"
@@ -69,7 +69,7 @@ _COUNTRIES = {
     "CD": "Congo, Democratic Republic of the|Democratic Republic of the Congo|Congo, The Democratic Republic of the|"
     "Congo (Kinshasa)|Congo, Dem. Rep.|DR Congo|DRC|Zaire|Democratic Republic of Congo|Congo - Kinshasa",
     "CG": "Congo|Republic of the Congo|Congo (Brazzaville)|Congo, Rep.|Congo, Republic of|Congo, Republic of the",
-    "CZ": "Czech Republic|Czech Rep.", "CI": "Ivory Coast|Cote d'Ivoire", "CV": "Cabo Verde|Cape Verde",
+    "CZ": "Czech Republic|Czech Rep.", "CI": "Ivory Coast|Cote d'Ivoire|Elfenbeinküste", "CV": "Cabo Verde|Cape Verde",
     "SZ": "Swaziland|Eswatini", "MK": "Macedonia|North Macedonia|Macedonia, the former Yugoslav Republic of|"
     "The former Yugoslav Republic of Macedonia|Macedonia, FYR|FYROM",
     "MM": "Burma|Myanmar", "NL": "Holland|The Netherlands", "AE": "UAE|U.A.E.", "VN": "Viet Nam", "SY": "Syrian Arab Republic",

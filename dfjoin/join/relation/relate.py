@@ -31,6 +31,7 @@ from dfjoin.transform.pairs.casing import spell_as_targets
 from dfjoin.transform.pairs.read_constants import read_constants
 from dfjoin.transform.pairs.sides import Needs
 from dfjoin.transform.relations.named_operators import ACCEPT, relate_named
+from dfjoin.transform.relations.relate_entities import relate_entities
 from dfjoin.transform.relations.relate_names import relate_names
 
 __all__ = ["relate", "relate_again"]
@@ -97,7 +98,8 @@ def relate(
     Source: thesis, sections 4.4 (programs) and 4.6 (the fuzzy join covers what they do not, and compares what they
     cut out of the keys, not the keys as they are). Programs decide which columns are the key, if the caller did not;
     without any, the pair of columns whose values share the most rare words is looked at. Names of people and of
-    organisations in many forms are related by a normal form, if that relates more of them. If a key is named on either
+    organisations in many forms are related by a normal form, if that relates more of them; so are names of countries,
+    months, units and the like in other languages, and their codes. If a key is named on either
     side, and the cells of one list keys of the other, their values are compared in place of the cells.
     """
     tried: list[str] = []
@@ -112,6 +114,9 @@ def relate(
         programs, tried = _find_programs(left, right, on, right_on, options, is_named)
     if equals_first and on is not None and right_on is not None:
         programs = _with_equal_keys(programs, left[on[0]], right[right_on[0]])
+    entities = _by_entities(programs, left, right, (on, right_on), options)
+    if entities is not None:
+        programs, tried = entities, []
     if not programs.found:
         is_chosen = on is None or right_on is None
         equality = _equal_keys(left, right, on, right_on, options)
@@ -169,6 +174,31 @@ def _find_programs(
         programs = read_constants(programs, left, right)
     programs = spell_as_targets(programs, left, right)
     return programs, [] if programs.found else list(programs.tried)
+
+
+def _by_entities(
+    programs: TransformJoin,
+    left: TextColumns,
+    right: TextColumns,
+    named: tuple[Sequence[str] | None, Sequence[str] | None],
+    options: JoinOptions,
+) -> TransformJoin | None:
+    """Relate columns by the things that they name, where that relates more of them than programs do.
+
+    They are those that the caller named, or that programs relate, else any two.
+    """
+    if options.transform is False or options.examples is not None or options.aliases is False or programs.basis:
+        return None
+    if programs.found:
+        columns = programs.source_columns, programs.target_columns
+        named = columns[::-1] if programs.direction == "right_to_left" else columns
+    if any(names is not None and len(names) != 1 for names in named):
+        return None
+    sides = [
+        table if names is None else {name: table[name] for name in names}
+        for table, names in zip((left, right), named, strict=True)
+    ]
+    return relate_entities(sides[0], sides[1], programs, options.given_aliases)
 
 
 def _by_names(programs: TransformJoin, left: TextColumns, right: TextColumns, options: JoinOptions) -> TransformJoin:
