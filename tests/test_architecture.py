@@ -80,7 +80,7 @@ EDGES = {
     "lake": {"join", "containment", "store", "ingest", "index"},
     "join": {"search", "store", "index", "transform", "fuzzy", "programs", "values", "kernels"},
     "containment": {"search", "store", "index", "values", "kernels"},
-    "search": {"store", "index", "transform", "fuzzy", "vectors", "values", "kernels"},
+    "search": {"store", "index", "transform", "fuzzy", "vectors", "programs", "values", "kernels"},
     "store": {"ingest", "index", "sources", "vectors", "values"},
     "ingest": {"index", "sources", "vectors", "values", "kernels"},
     "index": {"vectors", "kernels"},

@@ -36,6 +36,7 @@ def discover_joinable(
     dayfirst: bool | None = None,
     recall: float | None = None,
     progressive: bool = False,
+    aliases: bool | dict[str, str] | None = None,
     radius: float | None = None,
     radius_unit: str | None = None,
     metric: str | None = None,
@@ -132,6 +133,11 @@ def discover_joinable(
     progressive : bool, default False
         Return an iterator of two results: first the estimates, and then the exact and complete answer (where the
         index keeps no sets: the best that it can give). Only with ``mode="lsh"``.
+    aliases : bool or dict of str to str, optional
+        True: columns that name the same things in other languages or by codes are found, too, in any mode: countries,
+        currencies, languages, months and the like, see `auto_join`. A dict has further names: ``{"big apple": "New
+        York City"}``. Such a row has the kind of thing in the column ``alias``, and stands there if it matches clearly
+        more than equal values do. Not with a key of several columns.
     radius : float, optional
         Distance up to which two values match. Only with ``mode="embedding"`` and ``mode="fuzzy"``, as the three that
         follow. Default for vectors of texts: what was chosen for the index by changed values of its own, so that few
@@ -174,6 +180,7 @@ def discover_joinable(
           dates of the query lie, however they are spelled. ``matched`` and ``query_cardinality`` count periods then.
           Such a row is there if it is more useful than what equal values of its table are; not with
           ``rank="matched"``.
+        - ``alias`` (str), where some row has it: the kind of thing that the values of both columns name.
         - ``containment_error`` (float64), in ``mode="lsh"``: standard error of `containment`, 0 for counts.
         - ``program`` (str), in ``mode="transform"``: the programs as JSON. ``explain(i)`` prints them, and
           ``pairs(i)`` lists the values that they join.
@@ -301,6 +308,7 @@ def discover_joinable(
         dayfirst=dayfirst,
         recall=recall,
         progressive=progressive,
+        aliases=aliases,
         radius=radius,
         radius_unit=radius_unit,
         metric=metric,

@@ -154,7 +154,7 @@ class JoinCandidates(pd.DataFrame):
         if key is not None:
             return explain_key(self.context.snapshot, key, self._key_hit(i))
         candidate = self._candidate(i)
-        return mode_of(self.context.params.mode).explain(candidate)
+        return mode_of(self.context.of(self._row(i)).params.mode).explain(candidate)
 
     def pairs(self, i: int = 0) -> pd.DataFrame:
         """List the matched pairs of values of a candidate.
@@ -178,7 +178,7 @@ class JoinCandidates(pd.DataFrame):
         if key is not None:
             return key_pairs(key, self._key_hit(i))
         candidate = self._candidate(i)
-        return mode_of(self.context.params.mode).pairs(candidate)
+        return mode_of(self.context.of(self._row(i)).params.mode).pairs(candidate)
 
     def similar(self, i: int = 0) -> pd.DataFrame:
         """List the family of a candidate that ``rank="useful"`` found: columns that count as one hit with it.

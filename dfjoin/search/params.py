@@ -9,6 +9,7 @@ from typing import Any
 from dfjoin import _validation as check
 from dfjoin.errors import InvalidParameterError, shortlist
 from dfjoin.index.catalog import KINDS
+from dfjoin.programs.entity_operators import check_aliases
 
 __all__ = [
     "COUNTS",
@@ -88,6 +89,8 @@ class SearchParams:
         else 0.
     families : bool
         Candidates of one family, ranked by usefulness, count as one hit.
+    aliases : bool, dict or None
+        Whether other names of the same things are looked for, too; a dict: with further names → what they mean.
     is_open : bool
         Neither `k` nor `threshold` was given.
     """
@@ -112,6 +115,7 @@ class SearchParams:
     rank: str = "useful"
     min_score: float | None = None
     families: bool = True
+    aliases: bool | dict[str, str] | None = None
     is_open: bool = True
 
     @property
@@ -168,6 +172,7 @@ _CHECKS: dict[str, _Check] = {
     "rank": _one_of(*RANKS),
     "min_score": check.check_fraction,
     "families": _one_of(True, False),
+    "aliases": check_aliases,
 }
 """Argument → its check, which returns the value to use."""
 

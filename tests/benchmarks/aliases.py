@@ -29,7 +29,9 @@ def joined_pairs(case: Path, aliases: bool) -> tuple[set[tuple[str, str]], set[t
         left[[own]].drop_duplicates(), right[["their key"]].drop_duplicates(), on=own, right_on="their key",
         aliases=aliases, aggregate=None, max_expansion=1e6, on_no_match="ignore",
     )  # fmt: skip
-    pairs = set() if "their key" not in wide else set(wide[[own, "their key"]].dropna().itertuples(index=False, name=None))
+    pairs = (
+        set() if "their key" not in wide else set(wide[[own, "their key"]].dropna().itertuples(index=False, name=None))
+    )
     shown = "; ".join(line.strip() for line in str(dfjoin.report(wide)).split("\n") if line.startswith("  by "))
     return pairs, set(truth[["left_key", "right_key"]].itertuples(index=False, name=None)), shown
 
@@ -53,7 +55,10 @@ def main(arguments: list[str] | None = None) -> None:
                 for i, n in enumerate((right, len(pairs), len(truth), bool(pairs))):
                     own[i] += n
                 if aliases and "entity(" in shown:
-                    print(f"{folder.name}/{case.name}: {right} of {len(pairs)} right, {len(truth)} true: {shown}", flush=True)
+                    print(
+                        f"{folder.name}/{case.name}: {right} of {len(pairs)} right, {len(truth)} true: {shown}",
+                        flush=True,
+                    )
         for aliases, (right, n, true, n_joined) in counts.items():
             print(f"{folder.name}, {'with' if aliases else 'without'} names: precision {right / max(1, n):.3f}, "
                   f"recall {right / true:.3f}, {n_joined} of {len(cases)} cases joined, {spent[aliases]:.0f} CPU s")  # fmt: skip

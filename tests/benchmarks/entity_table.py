@@ -131,6 +131,16 @@ _ELEMENTS = (
     "aluminum=Al cesium=Cs sulphur=S"
 )
 
+_SYMBOLS = {
+    "mass-gram": "g", "duration-second": "s", "duration-hour": "h", "duration-minute": "min", "mass-tonne": "t|metric ton",
+    "temperature-celsius": "°C|Celsius|C", "temperature-fahrenheit": "°F|Fahrenheit|F", "temperature-kelvin": "K|Kelvin",
+    "electric-ampere": "A", "electric-volt": "V", "power-watt": "W", "force-newton": "N", "energy-joule": "J",
+    "length-micrometer": "µm|um", "volume-liter": "litre|litres", "length-meter": "metre|metres",
+    "length-kilometer": "kilometre|kilometres", "length-centimeter": "centimetre|centimetres",
+    "length-millimeter": "millimetre|millimetres",
+}  # fmt: skip
+"""Symbols of the SI and British spellings that CLDR does not list in English."""
+
 Named = dict[str, list[list[str]]]
 """Identity of a thing → its names: in English and codes, then in each other language."""
 
@@ -203,7 +213,14 @@ def units(locales: dict[str, object]) -> Named:
     """Return the names of units and their symbols."""
     named: Named = {}
     for unit in locales["en"]._data["unit_patterns"]:
-        if unit.split("-")[0] in ("consumption", "graphics", "concentr", "force", "torque") or unit.endswith("generic"):
+        if unit.split("-")[0] in (
+            "acceleration",
+            "consumption",
+            "graphics",
+            "concentr",
+            "force",
+            "torque",
+        ) or unit.endswith("generic"):
             continue
         parts = []
         for locale in locales.values():
@@ -217,7 +234,7 @@ def units(locales: dict[str, object]) -> Named:
                 ]
             parts.append(words)
         singular = locales["en"]._data["unit_patterns"][unit].get("long", {}).get("one", "")
-        named[unit] = [[singular.replace("{0}", "").strip(), *parts[0]], *parts]
+        named[unit] = [[singular.replace("{0}", "").strip(), *_SYMBOLS.get(unit, "").split("|"), *parts[0]], *parts]
     return named
 
 

@@ -94,5 +94,5 @@ def test_illegal_aliases(value, error, text):
 def test_hostile_steps_are_refused():
     with pytest.raises(InvalidParameterError, match="`keys` and `values` of step 'entity' must be equally many"):
         read_steps([{"step": "entity", "kind": "country", "keys": "a\x1fb", "values": "c"}])
-    with pytest.raises(InvalidParameterError, match="`kind` .*must be one of 'country'"):
+    with pytest.raises(InvalidParameterError, match=r"`kind` .*must be one of 'country'"):
         read_steps([{"step": "entity", "kind": "planet", "keys": "", "values": ""}])

@@ -13,6 +13,7 @@ from dfjoin.join.lakes.novelty import IndexedKey, adds_columns, adds_columns_by_
 from dfjoin.join.lakes.second_column import find_key_of_two, find_second_column
 from dfjoin.join.options import JoinOptions
 from dfjoin.join.plan import JoinStep, json_label
+from dfjoin.join.relation_kinds import distance_relation
 from dfjoin.join.rows.date_columns import asof_dates
 from dfjoin.join.rows.dated_rows import KeyLink
 from dfjoin.join.rows.execute import RightSide, relationship_of
@@ -374,7 +375,7 @@ class LakeCandidates:
         if isinstance(aggregate, dict):  # a rule may be meant for another of the tables
             aggregate = {name: rule for name, rule in aggregate.items() if name in table.column_names}
         relation = with_partners(context.relation_of(row), self.options.partners)
-        if relation is not None:  # else keys are equal
+        if distance_relation(relation) is not None:  # else keys are equal, or name the same things
             is_bounded = context.params.radius is not None
             relation = with_precision(relation, self.options.precision, is_bounded=is_bounded)
         step = JoinStep(on, row.table, right_on, columns, {}, aggregate, query.pad, query.dayfirst, relation)

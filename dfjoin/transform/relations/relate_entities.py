@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import product
 from typing import NamedTuple
 
@@ -16,7 +16,7 @@ from dfjoin.programs.program_pieces import Extract
 from dfjoin.transform.evidence.prepared_columns import Column
 from dfjoin.transform.evidence.transform_join import RankedProgram, TransformJoin
 
-__all__ = ["entity_steps", "kinds_of", "relate_entities"]
+__all__ = ["as_join", "entity_steps", "kinds_of", "relate_entities"]
 
 _MOST_VALUES = 20_000
 """Distinct values of a column up to which names are looked up: a name takes 3 microseconds."""
@@ -109,7 +109,10 @@ def relate_entities(
             related = _relate(step, own, other, found)
             if related is not None and (best is None or min(related.joined) > min(best.joined)):
                 best = related
-    return None if best is None else _as_join(best)
+    if best is None:
+        return None
+    source, target = best.columns
+    return as_join(best.step, (source.name, target.name), best.joined, best.sizes)
 
 
 class _Names(NamedTuple):
@@ -139,7 +142,7 @@ def _relate(step: Step, own: _Names, other: _Names, found: TransformJoin) -> _Re
     joined = [sum(thing in shared for thing in side) for side in made]
     sizes = [len(side) for side in made]
     smaller = min(sizes)
-    known = len(set(own.folded) & set(other.folded))
+    known = len(set(own.column.values.values()) & set(other.column.values.values()))
     if found.found:
         known = max(known, round(max(found.source_coverage, found.target_coverage) * smaller))
     if min(joined) < max(_FEWEST, _MIN_SHARE * smaller) or min(joined) <= known:
@@ -147,14 +150,18 @@ def _relate(step: Step, own: _Names, other: _Names, found: TransformJoin) -> _Re
     return _Related(step, (own.column, other.column), (joined[0], joined[1]), (sizes[0], sizes[1]))
 
 
-def _as_join(related: _Related) -> TransformJoin:
-    """Write a relation by the things that columns name as a join by a program."""
-    names = [column.name for column in related.columns]
-    source, target = (Program((name,), (Extract(0, (related.step,)),)) for name in names)
-    n, (mine, theirs) = related.joined[0], _shares(related)
-    ranked = RankedProgram(source, n, mine, (n + 1) / (n + 2), 0.0)
-    return TransformJoin("left_to_right", (names[0],), (names[1],), target, (ranked,), mine, theirs)
+def as_join(step: Step, columns: tuple[str, str], joined: tuple[int, int], sizes: tuple[int, int]) -> TransformJoin:
+    """Write a relation by the things that two columns name as a join by a program.
 
-
-def _shares(related: _Related) -> Iterator[float]:
-    return (n / size for n, size in zip(related.joined, related.sizes, strict=True))
+    Parameters
+    ----------
+    step : Step
+        Says what a name means.
+    columns : pair of str
+    joined, sizes : pair of int
+        Distinct values of either that are joined, and how many there are.
+    """
+    source, target = (Program((name,), (Extract(0, (step,)),)) for name in columns)
+    mine, theirs = (n / size for n, size in zip(joined, sizes, strict=True))
+    ranked = RankedProgram(source, joined[0], mine, (joined[0] + 1) / (joined[0] + 2), 0.0)
+    return TransformJoin("left_to_right", columns[:1], columns[1:], target, (ranked,), mine, theirs)
