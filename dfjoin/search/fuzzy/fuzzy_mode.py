@@ -118,7 +118,11 @@ def _count_similar(
     stored = _texts_of_segment(part.segment, radius.is_grams)
     stats, read = SearchStats(plan="scan"), np.zeros(2, np.int64)
     is_met = np.zeros(len(search.query.values), bool)
-    for found in stored.texts.near(texts, radius, read):
+    lists = None
+    if search.record is None and search.params.count == "hit":  # which columns have a partner, and no more
+        group = part.postings.group.astype(np.int64)
+        lists = group[stored.tokens], np.where(part.own >= 0, group[part.own], -1)
+    for found in stored.texts.near(texts, radius, read, lists):
         order = np.argsort(found.queries, kind="stable")
         numbers, near = found.queries[order], stored.tokens[found.texts[order]]
         met, starts = np.unique(numbers, return_index=True)
