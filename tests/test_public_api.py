@@ -59,7 +59,8 @@ def test_signatures_are_those_of_the_contract():
         "df": empty, "other": empty, "on": None, "right_on": None, "k": 1, "threshold": 0.5,
         "min_score": 0.5, "tables": None, "exclude": None, "mode": "exact",
         "columns": None, "how": "left", "aggregate": "auto", "max_expansion": 10.0, "indicator": False,
-        "transform": None, "fuzzy": None, "precision": 0.95, "examples": None, "pad": None,
+        "transform": None, "fuzzy": None, "precision": None, "examples": None,
+        "aliases": None, "pad": None,
         "dayfirst": None, "plan": None, "partners": None, "radius": None, "radius_unit": None, "on_no_match": "warn",
         "on_stale": "error",
     }  # fmt: skip

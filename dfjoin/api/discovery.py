@@ -153,7 +153,8 @@ def discover_joinable(
     metric : str, optional
         How unit vectors are compared: "euclidean" (default), "angular", or the name of a metric that was registered
         with `dfjoin.register_metric`. In ``mode="fuzzy"``: "edit" (default), insertions, deletions and substitutions of
-        single characters; or "jaccard", one minus the share of common 3-grams among those of both texts.
+        single characters; or "jaccard", one minus the share of common 3-grams among those of both texts, with two marks
+        before and behind each text, so that its first and last characters count as often as others.
     count : {"hit", "all"}, optional
         - ``"hit"`` (default): candidates are ranked by the query values with a partner.
         - ``"all"``: by pairs of partners, in the column ``matched_pairs``; `threshold` is compared with pairs per query

@@ -60,6 +60,7 @@ ENTITY_KINDS = (
 _LONGEST = 100
 """Characters of a name."""
 
+_LETTERS = (PLAIN, LOWER)
 _RULES = (
     ("[.'\u2018\u2019\u02bc`\u00b4]", ""),
     ("[-\u2010-\u2015_,;:/()&|\u00a0]+", " "),
@@ -77,7 +78,7 @@ def fold_name(text: str) -> str:
     >>> fold_name("U.S.A."), fold_name("Côte-d\u2019Ivoire"), fold_name("Korea (South)")
     ('usa', 'cote divoire', 'korea south')
     """
-    return scalar_names.normal_name(text, *PLAIN, *LOWER, _RULES)
+    return scalar_names.plain_name(text, _LETTERS, _RULES)
 
 
 class NameTable(NamedTuple):
@@ -145,7 +146,9 @@ def _pairs(step: Step) -> tuple[str, str]:
 
 def _sql(step: Step, operand: str) -> str:
     """Fold the name by ``regexp_replace``, and use a map."""
-    folded = translate(translate(operand, PLAIN), LOWER)
+    folded = operand
+    for table in _LETTERS:
+        folded = translate(folded, table)
     for pattern, new in _RULES:
         folded = f"regexp_replace({folded}, {quote(pattern)}, {quote(new)})"
     keys, values = (f"split({quote(text)}, {quote(SEPARATOR)}, -1)" for text in _pairs(step))
@@ -203,7 +206,7 @@ Entity = Operator(
     {"kind": one_of(ENTITY_KINDS), "keys": _PAIRS_TEXT, "values": _PAIRS_TEXT},
     scalar_names.name_entity,
     words=lambda step: f"entity({step.kind!r})",
-    arguments=lambda step: (*PLAIN, *LOWER, _RULES, *_pairs(step)),
+    arguments=lambda step: (_LETTERS, _RULES, *_pairs(step)),
     sql=_sql,
     apply=_column,
     weight=6,
