@@ -279,13 +279,13 @@ class JoinCandidates(pd.DataFrame):
             names.remove("relationship")
         if "relationship" in names and self["relationship"].isna().all():  # of a search by distance
             names.remove("relationship")
-        if "period" in self.columns and self["period"].notna().any():
-            names.insert(names.index("column") + 1, "period")
+        spelled = [name for name in ("period", "alias") if name in self.columns and self[name].notna().any()]
+        names[names.index("column") + 1 : names.index("column") + 1] = spelled
         if self["query_column"].nunique() == 1:
             names.remove("query_column")
         shown = pd.DataFrame({name: self[name].to_numpy() for name in names}, index=self.index)
-        if "period" in shown:
-            shown["period"] = shown["period"].astype(object).where(shown["period"].notna(), "")
+        for name in spelled:
+            shown[name] = shown[name].astype(object).where(shown[name].notna(), "")
         for name in shown.columns.intersection(["containment", "row_containment"]):
             shown[name] = shown[name].map("{:.3f}".format)
         if "score" in shown:
@@ -390,6 +390,7 @@ def _candidate_card(hits: JoinCandidates, i: int) -> str:
         ),
         ("zeros", f"codes of {int(row['pad'])} digits" if "pad" in row and not pd.isna(row["pad"]) else ""),
         ("periods", tell_period(row["period"]) if "period" in row and not pd.isna(row["period"]) else ""),
+        ("names of", row["alias"] if "alias" in row and not pd.isna(row["alias"]) else ""),
         ("similar tables", f"{int(row['n_similar']):,}" if row.get("n_similar", 0) > 0 else ""),
     ]
     parts = [_html.bar(share, text, verdict)]

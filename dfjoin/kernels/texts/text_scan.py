@@ -322,7 +322,21 @@ def _near_block(texts, start, end, queries, q, most):
 
 @njit_inner
 def is_known(lists, query, text):
-    """Tell whether the list of a text is that of the query text, or the one that it has met last."""
+    """Tell whether the list of a text is that of the query text, or the one that it has met last.
+
+    Parameters
+    ----------
+    lists : KnownLists
+    query, text : int
+
+    Returns
+    -------
+    bool
+
+    Notes
+    -----
+    O(1).
+    """
     own = lists.of_text[text]
     return own == lists.of_query[query] or own == lists.last[query]
 
