@@ -43,6 +43,7 @@ def auto_join(
     dayfirst: bool | None = None,
     plan: JoinPlan | dict[str, Any] | None = None,
     partners: str | None = None,
+    min_margin: float | None = None,
     radius: float | None = None,
     radius_unit: str | None = None,
     on_no_match: str = "warn",
@@ -206,6 +207,9 @@ def auto_join(
           of places the first in ascending order.
         - ``"all"``: all of them; `aggregate` makes one row of theirs, so that ``aggregate={"price": "mean"}`` is the
           mean of what lies within the radius.
+    min_margin : float, optional
+        With ``partners="nearest"``: a row joins only if the next key is farther than the nearest one by so much, in the
+        unit of `radius`, so that what two keys may be is left out; an equal key joins in any case.
     on_no_match : {"warn", "raise", "ignore"}
         What to do when nothing is acceptable; the frame comes back unchanged.
     on_stale : {"error", "warn", "ignore"}
@@ -297,6 +301,7 @@ def auto_join(
         dayfirst=dayfirst,
         plan=plan,
         partners=partners,
+        min_margin=min_margin,
         radius=radius,
         radius_unit=radius_unit,
         on_no_match=on_no_match,

@@ -29,16 +29,17 @@ _READING_OPTIONS = ("pad", "dayfirst")
 
 _NOT_OF_PICKS = ("on", "right_on", "k", "threshold", "min_score", "tables", "exclude", "mode", "radius", "radius_unit")
 
-_OF_LAKES = ("k", "min_score", "tables", "exclude", "mode", "radius", "radius_unit", "partners")
+_OF_LAKES = ("k", "min_score", "tables", "exclude", "mode", "radius", "radius_unit", "partners", "min_margin")
 
 _LEARNED = tuple(name for name in RELATION_OPTIONS if name != "precision")
 """Those that do not apply where keys are near each other: no program is learned."""
 
-_OF_DISTANCES = ("mode", "radius", "radius_unit", "partners")
+_OF_DISTANCES = ("mode", "radius", "radius_unit", "partners", "min_margin")
 
 _NOT_OF_PLANS = (
     *_NOT_OF_PICKS,
     "partners",
+    "min_margin",
     "columns",
     "how",
     "aggregate",

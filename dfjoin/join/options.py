@@ -79,6 +79,8 @@ class JoinOptions:
         How two other frames were joined, to join these two so.
     partners : {"nearest", "all", None}
         Which keys within the radius are partners, of a candidate that was found by distance.
+    min_margin : float or None
+        By how much the next key has to be farther than the nearest one.
     on_no_match : {"warn", "raise", "ignore"}
         What to do when nothing is joined.
     on_stale : {"error", "warn", "ignore"}
@@ -113,6 +115,7 @@ class JoinOptions:
     dayfirst: bool | None = None
     plan: Any = None
     partners: str | None = None
+    min_margin: float | None = None
     on_no_match: str = "warn"
     on_stale: str = "error"
     as_of: Any = None
@@ -240,6 +243,10 @@ def _check_precision(value: Any, name: str) -> float | None:
     return None if value is None else check.check_fraction(value, name)
 
 
+def _check_margin(value: Any, name: str) -> float | None:
+    return None if value is None else check.check_distance(value, name)
+
+
 def _check_patterns(value: Any, name: str) -> Sequence[str] | None:
     return None if value is None else check.check_patterns(value, name)
 
@@ -267,6 +274,7 @@ _CHECKS: dict[str, Callable[[Any, str], Any]] = {
     "dayfirst": _one_of(None, True, False),
     "plan": _check_plan,
     "partners": _one_of(None, *PARTNERS),
+    "min_margin": _check_margin,
     "on_no_match": _one_of("warn", "raise", "ignore"),
     "on_stale": _one_of(*ON_STALE),
 }
@@ -290,10 +298,15 @@ def join_options(**arguments: Any) -> JoinOptions:
     options = JoinOptions(**arguments | checked)
     if options.examples is not None and options.transform is False:
         raise InvalidParameterError("`examples` are what programs are learned from; leave out transform=False")
-    if options.precision is not None and options.partners is not None:
+    for name in ("partners", "min_margin"):
+        value = getattr(options, name)
+        if options.precision is not None and value is not None:
+            raise InvalidParameterError(
+                f"`{name}` must be left out where `precision` is given, got {value!r}: keys join that are likely right"
+            )
+    if options.partners == "all" and options.min_margin is not None:
         raise InvalidParameterError(
-            f"`partners` must be left out where `precision` is given, got {options.partners!r}: keys join that are "
-            "likely right"
+            f'`min_margin` belongs to partners="nearest", got {options.min_margin!r}; leave `partners` out'
         )
     if options.k > 1 and options.how not in MANY_HOWS:
         raise InvalidParameterError(

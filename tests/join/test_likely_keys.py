@@ -171,3 +171,15 @@ def test_pairs_of_the_default_radius_are_those_that_are_joined(frames, lake, mod
     expected = every[best & every["query_value"].isin(nearest["query_value"])].reset_index(drop=True)
     pd.testing.assert_frame_equal(nearest, expected)
     assert len(every) > len(nearest)
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_a_margin_over_a_lake_is_that_between_frames(frames, lake, mode):
+    left, right = frames
+    options = {"mode": mode, "radius": 0.4, "min_margin": 0.1, "indicator": True}
+    wide = left.auto_join(right, **KEYS, **options)
+    loose = left.auto_join(right, **KEYS, **options | {"min_margin": None})
+    assert 0 < wide["person"].notna().sum() < loose["person"].notna().sum()
+    over_lake = left.auto_join(lake, on="written", threshold=0.1, **options)
+    assert likely(over_lake) == likely(wide)
+    np.testing.assert_allclose(over_lake["_distance"], wide["_distance"], rtol=1e-6)

@@ -374,7 +374,7 @@ class LakeCandidates:
         aggregate = self.options.aggregate
         if isinstance(aggregate, dict):  # a rule may be meant for another of the tables
             aggregate = {name: rule for name, rule in aggregate.items() if name in table.column_names}
-        relation = with_partners(context.relation_of(row), self.options.partners)
+        relation = with_partners(context.relation_of(row), self.options.partners, self.options.min_margin)
         if distance_relation(relation) is not None:  # else keys are equal, or name the same things
             is_bounded = context.params.radius is not None
             relation = with_precision(relation, self.options.precision, is_bounded=is_bounded)

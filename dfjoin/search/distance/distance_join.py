@@ -156,8 +156,12 @@ class DistanceRelation(ABC):
 
     Parameters
     ----------
+    radius : float
+    radius_unit : str
     partners : {"nearest", "all"}
         Which keys within the radius are partners.
+    min_margin : float or None
+        The nearest one is only if the next one is farther by so much, in the unit of the radius.
     precision : float or None
         Those are that are likely right, so that this share of them is, by estimate; None: `partners` says which.
     likeness : dict or None
@@ -171,7 +175,10 @@ class DistanceRelation(ABC):
     MEASURE: ClassVar[str] = "distance"
     """What is small between partners."""
 
+    radius: float
+    radius_unit: str
     partners: str = field(default=PARTNERS[0], kw_only=True)
+    min_margin: float | None = field(default=None, kw_only=True)
     precision: float | None = field(default=None, kw_only=True)
     likeness: dict[str, Any] | None = field(default=None, kw_only=True)
 
@@ -204,6 +211,8 @@ class DistanceRelation(ABC):
         if not isinstance(own, dict) or not needed <= set(own) <= {one.name for one in known}:
             raise InvalidTypeError(f"{cls.TITLE} must have {sorted(one.name for one in known)}")
         check.check_choice(own.get("partners", PARTNERS[0]), "partners", PARTNERS)
+        if own.get("min_margin") is not None:
+            check.check_distance(own["min_margin"], "min_margin")
         if own.get("precision") is not None:
             check.check_fraction(own["precision"], "precision")
         if own.get("likeness") is not None:
@@ -211,6 +220,12 @@ class DistanceRelation(ABC):
         relation = cls(**own)
         relation.check()
         return relation
+
+    def wider(self) -> Self:
+        """Return the relation of all keys within the radius and the margin together."""
+        radius = self.radius + (self.min_margin or 0.0)
+        radius = min(1.0, radius) if self.radius_unit == "fraction" else radius
+        return replace(self, radius=radius, partners="all", min_margin=None)
 
     @property
     def n_columns(self) -> int:
@@ -241,7 +256,8 @@ class DistanceRelation(ABC):
         """Return how keys were joined as a line of a report."""
         whom = "all keys" if self.partners == "all" else "the nearest key"
         whom = whom if self.precision is None else f"at precision {self.precision:g}, keys"
-        return f"by {self.MEASURE}: {whom} up to {self.radius_text()}"
+        margin = "" if self.min_margin is None else f", if the next one is farther by {self.min_margin:g} or more"
+        return f"by {self.MEASURE}: {whom} up to {self.radius_text()}{margin}"
 
 
 def nearest_pairs(left: NDArray[np.int64], right: NDArray[np.int64], distances: NDArray[np.float64]) -> NearPairs:
@@ -301,7 +317,9 @@ class TextKeys(DistanceKeys):
         return np.argsort(np.array(keys.values(), dtype=object)) if len(keys) else np.empty(0, np.int64)
 
 
-def with_partners(relation: dict[str, Any] | None, partners: str | None) -> dict[str, Any] | None:
+def with_partners(
+    relation: dict[str, Any] | None, partners: str | None, min_margin: float | None = None
+) -> dict[str, Any] | None:
     """Return the relation of a step with other partners than the nearest ones.
 
     Parameters
@@ -310,16 +328,19 @@ def with_partners(relation: dict[str, Any] | None, partners: str | None) -> dict
         As plain JSON values.
     partners : {"nearest", "all", None}
         None: as the relation says.
+    min_margin : float or None
+        By how much the next key has to be farther than the nearest one; None: as the relation says.
 
     Raises
     ------
     InvalidParameterError
         If keys are not related by distance.
     """
-    if partners is None:
-        return relation
-    kind, held = _held(relation, "partners", partners)
-    return {kind: {**held, "partners": partners}}
+    for name, value in (("partners", partners), ("min_margin", min_margin)):
+        if value is not None:
+            kind, held = _held(relation, name, value)
+            relation = {kind: {**held, name: value}}
+    return relation
 
 
 def with_precision(

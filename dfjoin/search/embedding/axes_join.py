@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from dfjoin.errors import InvalidParameterError
 from dfjoin.search.distance.distance_join import DistanceKeys, DistanceRelation, NearPairs
-from dfjoin.search.distance.likely_keys import likely_keys
+from dfjoin.search.distance.partner_keys import decided_keys
 from dfjoin.store.snapshot import Snapshot
 from dfjoin.values.float_values import parse_lists, to_floats
 from dfjoin.values.value_set import ValueSet
@@ -94,8 +94,6 @@ class AxesRelation(DistanceRelation):
     KIND = "axes"
     TITLE = "a relation of points"
 
-    radius: float
-    radius_unit: str
     scales: list[float]
 
     @property
@@ -122,7 +120,7 @@ class AxesRelation(DistanceRelation):
 
     def keys(self, parts: Sequence[ValueSet], snapshot: Snapshot | None) -> DistanceKeys:
         """See `DistanceRelation`."""
-        return likely_keys(AxesKeys(parts, self), parts, self)
+        return decided_keys(AxesKeys(parts, self), parts, self, snapshot)
 
     def radius_text(self) -> str:
         """See `DistanceRelation`."""

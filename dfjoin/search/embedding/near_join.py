@@ -13,7 +13,7 @@ from dfjoin.errors import IncompatibleSettingsError
 from dfjoin.kernels.records import as_read_only
 from dfjoin.kernels.vectors.vector_search import distances_of_pairs, make_scratch
 from dfjoin.search.distance.distance_join import DistanceKeys, DistanceRelation, NearPairs, TextKeys
-from dfjoin.search.distance.likely_keys import likely_keys
+from dfjoin.search.distance.partner_keys import decided_keys
 from dfjoin.search.embedding.near_search import VectorRadius, embedder_of, vector_radius
 from dfjoin.search.params import SearchParams, search_params
 from dfjoin.store.snapshot import Snapshot
@@ -49,8 +49,6 @@ class NearRelation(DistanceRelation):
     KIND = "near"
     TITLE = "a relation by distance"
 
-    radius: float
-    radius_unit: str
     metric: str
     embedder: str
 
@@ -66,7 +64,7 @@ class NearRelation(DistanceRelation):
     def keys(self, parts: Sequence[ValueSet], snapshot: Snapshot | None) -> DistanceKeys:
         """See `DistanceRelation`."""
         (values,) = parts
-        return likely_keys(NearKeys(snapshot, values, self), parts, self)
+        return decided_keys(NearKeys(snapshot, values, self), parts, self, snapshot)
 
     def radius_text(self) -> str:
         """See `DistanceRelation`."""

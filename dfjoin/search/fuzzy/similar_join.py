@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from dfjoin import _validation as check
 from dfjoin.search.distance.distance_join import DistanceKeys, DistanceRelation, NearPairs, TextKeys
-from dfjoin.search.distance.likely_keys import likely_keys
+from dfjoin.search.distance.partner_keys import decided_keys
 from dfjoin.search.fuzzy.similar_texts import SPELLING_METRICS, SimilarTexts, SpellingRadius, spelling_radius
 from dfjoin.store.snapshot import Snapshot
 from dfjoin.values.value_set import ValueSet
@@ -35,8 +35,6 @@ class SimilarRelation(DistanceRelation):
     TITLE = "a relation by spelling"
     MEASURE = "spelling"
 
-    radius: float
-    radius_unit: str
     metric: str
 
     def check(self) -> None:
@@ -52,7 +50,7 @@ class SimilarRelation(DistanceRelation):
     def keys(self, parts: Sequence[ValueSet], snapshot: Snapshot | None) -> DistanceKeys:
         """See `DistanceRelation`."""
         (values,) = parts
-        return likely_keys(SimilarKeys(values, self), parts, self)
+        return decided_keys(SimilarKeys(values, self), parts, self, snapshot)
 
     def radius_text(self) -> str:
         """See `DistanceRelation`."""

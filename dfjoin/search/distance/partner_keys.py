@@ -1,8 +1,9 @@
-"""Keys that are joined at a precision: of those within a radius the ones that are likely right, by the fuzzy join."""
+"""Which keys within a radius are partners, where not simply the nearest: the likely right, or the clearly nearest."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -12,9 +13,10 @@ from dfjoin.errors import InvalidParameterError
 from dfjoin.fuzzy.fuzzy_join import apply_fuzzy, find_fuzzy
 from dfjoin.fuzzy.result import FuzzyJoin, FuzzySettings
 from dfjoin.search.distance.distance_join import DistanceKeys, DistanceRelation, NearPairs, PairedKeys, TextKeys
+from dfjoin.store.snapshot import Snapshot
 from dfjoin.values.value_set import ValueSet
 
-__all__ = ["LikelyKeys", "likely_keys"]
+__all__ = ["ClearKeys", "LikelyKeys", "decided_keys"]
 
 
 class LikelyKeys(DistanceKeys):
@@ -78,20 +80,77 @@ class LikelyKeys(DistanceKeys):
         return NearPairs(np.append(known[0], found.left_rows), np.append(theirs, found.right_rows), distances), found
 
 
-def likely_keys(keys: DistanceKeys, parts: Sequence[ValueSet], relation: DistanceRelation) -> DistanceKeys:
-    """Return keys that are joined as a relation says: within its radius, or at its precision.
+class ClearKeys(DistanceKeys):
+    """Keys that join their nearest partner only if the next one is clearly farther; an equal one always.
+
+    Parameters
+    ----------
+    keys : DistanceKeys
+        Pair each key with its nearest partner.
+    wide : DistanceKeys
+        Pair each key with all within the radius and the margin.
+    margin : float
+        In the unit of the radius.
+
+    Notes
+    -----
+    O(pairs within the radius and the margin).
+    """
+
+    def __init__(self, keys: DistanceKeys, wide: DistanceKeys, margin: float) -> None:
+        self.codes, self.n_keys, self.partners = keys.codes, keys.n_keys, keys.partners
+        self._keys, self._wide, self._margin = keys, wide, margin
+
+    def read(self, parts: Sequence[ValueSet]) -> tuple[Any, NDArray[np.int64], int]:
+        """See `DistanceKeys`."""
+        return self._keys.read(parts)
+
+    def may_join(self, parts: Sequence[ValueSet]) -> NDArray[np.bool_]:
+        """See `DistanceKeys`; the next ones are read, too."""
+        return self._wide.may_join(parts)
+
+    def near(self, keys: Any) -> NearPairs:
+        """See `DistanceKeys`."""
+        return self._keys.near(keys)
+
+    def pairs(self, parts: Sequence[ValueSet]) -> PairedKeys:
+        """Pair the keys with their nearest partners, where no other one is nearly as near."""
+        found, every = self._keys.pairs(parts), self._wide.pairs(parts)
+        partner = np.full(self.n_keys, -1)
+        partner[found.left] = found.right
+        is_other = every.right != partner[every.left]
+        following = np.full(self.n_keys, np.inf)
+        np.minimum.at(following, every.left[is_other], every.distances[is_other])
+        is_clear = (following[found.left] - found.distances >= self._margin) | (found.distances == 0)
+        kept = (found.left[is_clear], found.right[is_clear], found.distances[is_clear])
+        return found._replace(left=kept[0], right=kept[1], distances=kept[2])
+
+
+def decided_keys(
+    keys: DistanceKeys, parts: Sequence[ValueSet], relation: DistanceRelation, snapshot: Snapshot | None
+) -> DistanceKeys:
+    """Return keys that are joined as a relation says: within its radius, by its margin, or at its precision.
+
+    Parameters
+    ----------
+    keys : DistanceKeys
+        Those within the radius.
+    parts, relation, snapshot
+        As of `DistanceRelation.keys`.
 
     Raises
     ------
     InvalidParameterError
         If points are to be joined at a precision.
     """
+    if relation.min_margin is not None:
+        return ClearKeys(keys, relation.wider().keys(parts, snapshot), relation.min_margin)
     if relation.precision is None:
         return keys
     if not isinstance(keys, TextKeys):
         raise InvalidParameterError(
             f"`precision` must be left out for columns of numbers, got {relation.precision:g}: it is estimated for "
-            "texts, by how usual a difference is; points join by `radius`"
+            "texts, by how usual a difference is; points join by `radius`, and `min_margin` leaves out what is in doubt"
         )
     return LikelyKeys(keys, parts[0], relation)
 
