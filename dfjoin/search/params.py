@@ -9,7 +9,6 @@ from typing import Any
 from dfjoin import _validation as check
 from dfjoin.errors import InvalidParameterError, shortlist
 from dfjoin.index.catalog import KINDS
-from dfjoin.programs.entity_operators import check_aliases
 
 __all__ = [
     "COUNTS",
@@ -151,6 +150,12 @@ def _check_kinds(value: Any, name: str) -> Sequence[str]:
     return kinds
 
 
+def _check_aliases(value: Any, name: str) -> bool | dict[str, str] | None:
+    from dfjoin.programs.entity_operators import check_aliases  # compiles kernels
+
+    return check_aliases(value, name)
+
+
 _CHECKS: dict[str, _Check] = {
     "mode": _one_of(*MODES),
     "k": check.check_positive_int,
@@ -172,7 +177,7 @@ _CHECKS: dict[str, _Check] = {
     "rank": _one_of(*RANKS),
     "min_score": check.check_fraction,
     "families": _one_of(True, False),
-    "aliases": check_aliases,
+    "aliases": _check_aliases,
 }
 """Argument → its check, which returns the value to use."""
 
