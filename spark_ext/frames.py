@@ -40,7 +40,8 @@ _NOTE = """{summary}
 _WHERE_OF_SEARCH = """where : {"auto", "driver", "cluster"}
         Where the search runs.
 
-        Dates are not searched for by the periods in which they lie, as in pandas: no row has ``period``. A key of
+        Dates are not searched for by the periods in which they lie, as in pandas: no row has ``period``; nor are other
+        names of the same things (`aliases`). A key of
         several columns is searched here, whatever `where` says, since its tables are compared one after the other, the
         most promising of the whole lake first; so are several columns of numbers, which are points. `report` tells
         where a search ran.

@@ -123,7 +123,8 @@ class StepRun:
     def _related(self, frame: Any) -> Related:
         """Relate keys that are not equal."""
         if self.step.table:
-            return relate_on_lake(self.spark, frame, self.step, self._table, self._lake_table)
+            marks = self.options.indicator
+            return relate_on_lake(frame, self.step, self._table, self._lake_table, has_marks=marks)
         assert self.decided.right is not None
         return relate_frames(frame, self.decided.right, self.step, self.options)
 

@@ -23,6 +23,7 @@ from dfjoin.join.output_names import stem_of
 from dfjoin.join.plan import JoinPlan, JoinStep
 from dfjoin.join.relation_kinds import distance_relation
 from dfjoin.join.rows.dated_rows import is_of_dates_alone
+from dfjoin.join.rows.execute import MARKS
 from dfjoin.join.rows.read_rows import columns_to_add
 from dfjoin.join.saved_relation import SavedRelation
 from dfjoin.programs.program import Program
@@ -43,8 +44,6 @@ _MOST_KEYS = 1_000_000
 
 _NATIVE = ("string", "tinyint", "smallint", "int", "bigint", "date")
 """Types whose text in Spark is the one that programs are learned on."""
-
-_MATCH, _DISTANCE = "_match", "_distance"
 
 
 @dataclass(frozen=True)
@@ -74,17 +73,24 @@ class _Programs:
 
     left: list[Program]
     right: list[Program]
+    precisions: list[float]
 
     @classmethod
     def of(cls, found: TransformJoin) -> _Programs:
         source = [ranked.program for ranked in found.programs]
         target = [] if found.target is None else [found.target]
-        return cls(source, target) if found.direction == "left_to_right" else cls(target, source)
+        sides = (source, target) if found.direction == "left_to_right" else (target, source)
+        return cls(*sides, [ranked.precision for ranked in found.programs])
 
     @property
     def kind(self) -> str:
         """What a match is called: equal where both sides are copies."""
         return "equal" if all(program.is_identity for program in (*self.left, *self.right)) else "program"
+
+    @property
+    def chance(self) -> float:
+        """How likely a match is right, where there is one program."""
+        return 1.0 if self.kind == "equal" else self.precisions[0]
 
     def are_native(self, frame: Any, columns: Sequence[str]) -> bool:
         """Tell whether Spark can apply them: one key on the right, and texts of the frame that are the same there."""
@@ -130,7 +136,7 @@ def relate_frames(frame: Any, other: OtherFrame, step: JoinStep, options: JoinOp
         return _by_keys(frame, other, step, options)
     brought = _brought(other, step)
     if options.indicator:
-        told = {_MATCH: F.lit(programs.kind), _DISTANCE: F.lit(0.0)}
+        told = dict(zip(MARKS, map(F.lit, (programs.kind, 0.0, programs.chance)), strict=True))
         other, brought = replace(other, frame=other.frame.withColumns(told)), [*brought, *told]
     right = spark_rows(other, step, brought, {}, programs.right[0])
     key = f"{PREFIX}l0"
@@ -169,9 +175,9 @@ def _by_keys(frame: Any, other: OtherFrame, step: JoinStep, options: JoinOptions
     if step.dated is not None and not is_of_dates_alone(step):  # keys are equal
         brought = [name for name in brought if name not in step.right_on]
     if options.indicator:
-        known = known.append_column(_MATCH, pa.array(pairs[_MATCH], pa.string()))
-        known = known.append_column(_DISTANCE, pa.array(pairs[_DISTANCE], pa.float64()))
-        brought = [*brought, _MATCH, _DISTANCE]
+        for name in MARKS:
+            known = known.append_column(name, pa.array(pairs[name], pa.string() if name == MARKS[0] else pa.float64()))
+        brought = [*brought, *MARKS]
     rows = other.frame.withColumn(place, F.monotonically_increasing_id())
     rows = with_known(rows, renamed, known, "left" if options.keeps_right_rows else "inner")
     if options.keeps_right_rows:  # a row without a partner has a key of its own, which no left row has
@@ -224,22 +230,23 @@ def _numbered(frame: Any, on: Sequence[str]) -> tuple[Any, pd.DataFrame]:
 
 
 def relate_on_lake(
-    spark: Any, frame: Any, step: JoinStep, table: LakeTable, read: Callable[[Program], RightTable]
+    frame: Any, step: JoinStep, table: LakeTable, read: Callable[[Program], RightTable], *, has_marks: bool
 ) -> Related:
     """Relate a frame with a table of a lake, as a step says.
 
     Parameters
     ----------
-    spark : SparkSession
     frame : pyspark DataFrame
     step : JoinStep
     table : LakeTable
     read : callable
         Returns the table with the key that a program makes.
+    has_marks : bool
+        Whether the rows tell how they were matched.
     """
     relation = step.relation or {}
     key = f"{PREFIX}l0"
-    if "programs" in relation and step.dated is None:
+    if "programs" in relation and step.dated is None and not has_marks:
         (label,) = step.on
         programs = _Programs.of(TransformJoin.from_dict(relation))
         if step.pad is None and programs.are_native(frame, [label]):
@@ -250,8 +257,9 @@ def relate_on_lake(
     brought = columns_to_add(table, step)
     names = {name: f"{PREFIX}v{i}" for i, name in enumerate(brought)}
     asked = replace(step, columns=brought, names=names, aggregate=None, counted=False)
-    plan = JoinPlan((asked,), "inner", str(table.snapshot.path), 2.0**62, False)
+    plan = JoinPlan((asked,), "inner", str(table.snapshot.path), 2.0**62, has_marks)
     pairs = join(keys, plan, JoinOptions(on_no_match="ignore"))
-    rows = pairs[list(names.values())].set_axis(brought, axis=1).reset_index(drop=True)
+    names |= {name: name for name in MARKS if has_marks and name in pairs}
+    rows = pairs[list(names.values())].set_axis(list(names), axis=1).reset_index(drop=True)
     local = LocalRows(rows, rows.iloc[:, :0], [_numbers(pairs[f"{PREFIX}left"])], stem_of(step.table), {})
-    return Related(numbered, [key], shipped(spark, local, step))
+    return Related(numbered, [key], shipped(frame.sparkSession, local, step))

@@ -155,6 +155,11 @@ def _params(options: dict[str, Any], where: str) -> SearchParams:
     params = search_params(**options)
     if params.progressive:
         raise InvalidParameterError("`progressive` returns two results, which a Spark DataFrame cannot; leave it out")
+    if params.aliases:
+        raise InvalidParameterError(
+            "`aliases` are searched for by a frame of pandas; join by them with df.auto_join(lake, aliases=True), or "
+            "search with the distinct values, as in df.select(name).distinct().toPandas()"
+        )
     return params
 
 

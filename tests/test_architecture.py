@@ -85,7 +85,7 @@ EDGES = {
     "lake": {"join", "containment", "store", "ingest", "index"},
     "join": {"search", "store", "index", "transform", "fuzzy", "programs", "frames", "values", "kernels"},
     "containment": {"search", "store", "index", "frames", "values", "kernels"},
-    "search": {"store", "index", "transform", "vectors", "frames", "values", "kernels"},
+    "search": {"store", "index", "transform", "fuzzy", "vectors", "programs", "frames", "values", "kernels"},
     "store": {"ingest", "index", "sources", "vectors", "values"},
     "ingest": {"index", "sources", "vectors", "frames", "values", "kernels"},
     "index": {"vectors", "kernels"},

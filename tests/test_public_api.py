@@ -59,8 +59,9 @@ def test_signatures_are_those_of_the_contract():
         "df": empty, "other": empty, "on": None, "right_on": None, "k": 1, "threshold": 0.5,
         "min_score": 0.5, "tables": None, "exclude": None, "mode": "exact",
         "columns": None, "how": "left", "aggregate": "auto", "max_expansion": 10.0, "indicator": False,
-        "transform": None, "fuzzy": None, "precision": 0.95, "examples": None, "reviewed": None, "pad": None,
-        "dayfirst": None, "plan": None, "partners": None, "radius": None, "radius_unit": None, "on_no_match": "warn",
+        "transform": None, "fuzzy": None, "precision": None, "examples": None, "reviewed": None, "aliases": None,
+        "pad": None, "dayfirst": None, "plan": None, "partners": None, "min_margin": None, "radius": None,
+        "radius_unit": None, "on_no_match": "warn",
         "on_stale": "error",
     }  # fmt: skip
     discover = defaults(dfjoin.discover_joinable)

@@ -34,6 +34,7 @@ def discover_joinable(
     dayfirst: bool | None = None,
     recall: float | None = None,
     progressive: bool = False,
+    aliases: bool | dict[str, str] | None = None,
     radius: float | None = None,
     radius_unit: str | None = None,
     metric: str | None = None,
@@ -131,12 +132,18 @@ def discover_joinable(
     progressive : bool, default False
         Return an iterator of two results: first the estimates, and then the exact and complete answer (where the
         index keeps no sets: the best that it can give). Only with ``mode="lsh"``.
+    aliases : bool or dict of str to str, optional
+        True: columns that name the same things in other languages or by codes are found, too, in any mode: countries,
+        currencies, languages, months and the like, see `auto_join`. A dict has further names: ``{"big apple": "New
+        York City"}``. Such a row has the kind of thing in the column ``alias``, and stands there if it matches clearly
+        more than equal values do. Not with a key of several columns.
     radius : float, optional
         Distance up to which two values match. Only with ``mode="embedding"`` and ``mode="fuzzy"``, as the three that
         follow. Default for vectors of texts: what was chosen for the index by changed values of its own, so that few
         strangers are nearest and a query costs little (see `Lake.add_vectors`); ``attrs["dfjoin"]["searches"]`` has
-        it with the shares that were found. For edits 0.15, for 3-grams 0.4. More misspellings are found with larger
-        ones, among ever more other values: look at ``pairs(i)``.
+        it with the shares that were found. For edits 0.15, for 3-grams 0.4. It is meant for the nearest partner of a
+        value: ``pairs(i)`` lists that one, while most of all others within the radius are strangers. With a radius that
+        you give ``pairs(i)`` lists all. More misspellings are found with larger ones.
     radius_unit : {"fraction", "absolute", "m", "km"}, optional
         - ``"fraction"`` (default for texts): of the largest distance: 2 for Euclidean distance, π for angles.
           In ``mode="fuzzy"`` of the characters of the longer text; 3-grams have no other unit.
@@ -145,7 +152,8 @@ def discover_joinable(
     metric : str, optional
         How unit vectors are compared: "euclidean" (default), "angular", or the name of a metric that was registered
         with `dfjoin.register_metric`. In ``mode="fuzzy"``: "edit" (default), insertions, deletions and substitutions of
-        single characters; or "jaccard", one minus the share of common 3-grams among those of both texts.
+        single characters; or "jaccard", one minus the share of common 3-grams among those of both texts, with two marks
+        before and behind each text, so that its first and last characters count as often as others.
     count : {"hit", "all"}, optional
         - ``"hit"`` (default): candidates are ranked by the query values with a partner.
         - ``"all"``: by pairs of partners, in the column ``matched_pairs``; `threshold` is compared with pairs per query
@@ -172,6 +180,7 @@ def discover_joinable(
           dates of the query lie, however they are spelled. ``matched`` and ``query_cardinality`` count periods then.
           Such a row is there if it is more useful than what equal values of its table are; not with
           ``rank="matched"``.
+        - ``alias`` (str), where some row has it: the kind of thing that the values of both columns name.
         - ``containment_error`` (float64), in ``mode="lsh"``: standard error of `containment`, 0 for counts.
         - ``program`` (str), in ``mode="transform"``: the programs as JSON. ``explain(i)`` prints them, and
           ``pairs(i)`` lists the values that they join.
@@ -300,6 +309,7 @@ def discover_joinable(
         dayfirst=dayfirst,
         recall=recall,
         progressive=progressive,
+        aliases=aliases,
         radius=radius,
         radius_unit=radius_unit,
         metric=metric,

@@ -34,13 +34,15 @@ def auto_join(
     indicator: bool = False,
     transform: bool | str | None = None,
     fuzzy: bool | None = None,
-    precision: float = 0.95,
+    precision: float | None = None,
     examples: list[tuple[str | tuple[str, ...], str | tuple[str, ...]]] | None = None,
     reviewed: list[tuple[str, str, bool]] | None = None,
+    aliases: bool | dict[str, str] | None = None,
     pad: int | None = None,
     dayfirst: bool | None = None,
     plan: JoinPlan | dict[str, Any] | None = None,
     partners: str | None = None,
+    min_margin: float | None = None,
     radius: float | None = None,
     radius_unit: str | None = None,
     on_no_match: str = "warn",
@@ -138,9 +140,10 @@ def auto_join(
     max_expansion : float, default 10.0
         Most rows out per row in, with ``aggregate=None``. A join that would make more is refused before it is made.
     indicator : bool, default False
-        Add ``_merge``: both, left_only or right_only. Where keys of two frames are related by a program or by
-        similarity, also ``_match`` (equal, program, fuzzy, reviewed) and ``_distance`` (0 to 1) of each row; where they
-        are joined by distance, ``_match`` is distance or spelling, and ``_distance`` is in the unit of `radius`.
+        Add ``_merge``: both, left_only or right_only. Where keys are related by a program or by similarity, also
+        ``_match`` (equal, program, fuzzy, reviewed), ``_distance`` (0 to 1) and ``_probability`` of each row: how
+        likely it is right, by estimate. Where they are joined by distance, ``_match`` is distance or spelling,
+        ``_distance`` is in the unit of `radius`, and ``_probability`` is null unless there is a `precision`.
     transform, fuzzy : bool, optional; `transform` also "accept"
         Between two frames: look for programs over the columns of one frame whose results are the key of the
         other, and match the keys that are left by string similarity. The other frame's key is added. Where the
@@ -158,9 +161,16 @@ def auto_join(
         of one: days and the months, quarters, weeks or years that hold them, however these are spelled; numbers and
         Roman numerals, words, bands or decades; counts of days or seconds and dates; two units. Names of columns
         stand for evidence then, and the report says so.
-    precision : float, default 0.95
+    precision : float, optional
         Share of right pairs that matching by similarity aims at, by an estimate without labels; rows below
-        it stay unmatched. Below 0.9 it holds for programs over named keys too.
+        it stay unmatched.
+
+        - Between two frames: 0.95 by default. Below 0.9 it holds for programs over named keys too.
+        - With ``mode="embedding"`` and ``mode="fuzzy"``, over a lake, for picked candidates or two frames: none
+          by default, and the nearest key within the radius joins. With a precision texts join that are likely the same
+          thing, as between two frames: how much nearer the nearest key is than the second one, and how usual its
+          difference is, tell. It decides in place of the default `radius`; one that you give bounds the distance
+          besides. Tables of fewer than ten keys are joined on equal keys alone. Not for places and other numbers.
     examples : list of (left value, right value), optional
         Pairs that belong together, a tuple of texts for several key columns; programs are learned from them alone.
         They may read the rows that hold the values; an example that contradicts the others is named in a warning.
@@ -171,6 +181,12 @@ def auto_join(
         whatever programs and similarity say; others are joined as without them. The cells are compared as they are
         written. A pair of a value that no row has does nothing. They decide pairs and teach nothing, and a plan does
         not hold them: pass them again.
+    aliases : bool or dict of str to str, optional
+        Whether names of one thing are equal: countries, states of five countries, languages, currencies, units, months,
+        weekdays and chemical elements, in 34 languages, by their codes and abbreviations (``US``, ``USA``, ``United
+        States``, ``Vereinigte Staaten``). Both columns have to be of one kind, by six in ten of their values: so
+        ``GA`` is a state or a country. Between two frames by default, unless ``transform=False``; over a
+        lake with True. A dict has further names: ``{"big apple": "New York City"}``.
     pad : int, optional
         Digits to which shorter integers of the key are written with zeros in front, of either key between two
         frames: with 5, ``501`` matches ``"00501"``. A search result and a plan have their own. By default codes that
@@ -196,6 +212,9 @@ def auto_join(
           of places the first in ascending order.
         - ``"all"``: all of them; `aggregate` makes one row of theirs, so that ``aggregate={"price": "mean"}`` is the
           mean of what lies within the radius.
+    min_margin : float, optional
+        With ``partners="nearest"``: a row joins only if the next key is farther than the nearest one by so much, in the
+        unit of `radius`, so that what two keys may be is left out; an equal key joins in any case.
     on_no_match : {"warn", "raise", "ignore"}
         What to do when nothing is acceptable; the frame comes back unchanged.
     on_stale : {"error", "warn", "ignore"}
@@ -289,10 +308,12 @@ def auto_join(
         precision=precision,
         examples=examples,
         reviewed=reviewed,
+        aliases=aliases,
         pad=pad,
         dayfirst=dayfirst,
         plan=plan,
         partners=partners,
+        min_margin=min_margin,
         radius=radius,
         radius_unit=radius_unit,
         on_no_match=on_no_match,

@@ -84,6 +84,12 @@ def add_spelling_options(parser: argparse.ArgumentParser) -> None:
         default=None,
         help="read 03/04/2024 as 3 April, or as March 4",
     )
+    parser.add_argument(
+        "--aliases",
+        action=argparse.BooleanOptionalAction,
+        default=None,
+        help="names of one thing in other languages and codes are equal",
+    )
 
 
 def one_or_all(values: list[str] | None) -> Any:

@@ -78,6 +78,7 @@ def _discover(options: argparse.Namespace) -> int:
         plan=options.plan,
         pad=options.pad,
         dayfirst=options.dayfirst,
+        aliases=options.aliases,
         radius=options.radius,
         radius_unit=options.radius_unit,
         metric=options.metric,

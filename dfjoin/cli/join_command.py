@@ -99,6 +99,7 @@ def _join(options: argparse.Namespace) -> int:
         ("indicator", options.indicator or None),
         ("pad", options.pad),
         ("dayfirst", options.dayfirst),
+        ("aliases", options.aliases),
         ("on_stale", options.on_stale),
         ("on_no_match", options.on_no_match),
     ):

@@ -47,6 +47,8 @@ class AcceptedMatches:
     ----------
     chosen : ndarray of int64
         Numbers of the targets, ascending.
+    chances : ndarray of float64, shape of `chosen`
+        Probability that each is right.
     errors : ndarray of float64, shape of `chosen`
         Estimated share of wrong pairs among those at least as good.
     threshold : float
@@ -58,6 +60,7 @@ class AcceptedMatches:
     """
 
     chosen: NDArray[np.int64]
+    chances: NDArray[np.float64]
     errors: NDArray[np.float64]
     threshold: float
     precision: float | None
@@ -112,7 +115,7 @@ def accept_matches(problem: Problem, model: MatchModel, precision: float, is_one
         chosen = keep_best(chosen[is_free], targets.partners, chances)
     recall = min(1.0, chosen.size * (1.0 - error) / max(n_right, 1.0))
     reason = f"{chosen.size} of {chances.size} texts joined, estimated precision {1.0 - error:.1%}"
-    return AcceptedMatches(chosen, errors[chosen], threshold, 1.0 - error, recall, reason)
+    return AcceptedMatches(chosen, chances[chosen], errors[chosen], threshold, 1.0 - error, recall, reason)
 
 
 def expected_errors(chances: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -183,7 +186,7 @@ def move_odds(chances: NDArray[np.float64], shift: float) -> NDArray[np.float64]
 
 
 def _refuse(reason: str) -> AcceptedMatches:
-    return AcceptedMatches(np.empty(0, np.int64), np.empty(0), np.inf, 0.0, 0.0, reason)
+    return AcceptedMatches(np.empty(0, np.int64), np.empty(0), np.empty(0), np.inf, 0.0, 0.0, reason)
 
 
 def chances_of(model: MatchModel, evidence: Evidence) -> NDArray[np.float64]:

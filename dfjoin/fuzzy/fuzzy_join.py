@@ -168,9 +168,8 @@ def apply_fuzzy(
     if chosen.size == 0:
         return _no_join("no text is as near to one of the other column as the threshold asks")
     errors = np.full(chosen.size, 1.0 - settings.precision)
-    accepted = AcceptedMatches(
-        chosen, errors, settings.threshold, None, None, f"{chosen.size} of {scores.size} texts joined"
-    )
+    reason = f"{chosen.size} of {scores.size} texts joined"
+    accepted = AcceptedMatches(chosen, scores[chosen], errors, settings.threshold, None, None, reason)
     return _write_pairs(problem, accepted, settings)
 
 
@@ -186,6 +185,7 @@ def _write_pairs(problem: Problem, accepted: AcceptedMatches, settings: FuzzySet
         left_rows=pairs[0][order],
         right_rows=pairs[1][order],
         distances=problem.targets.distances[origin][order],
+        chances=accepted.chances[rows.numbers][order],
         errors=accepted.errors[rows.numbers][order],
         settings=settings,
         estimated_precision=accepted.precision,
@@ -268,4 +268,4 @@ def _in_roles(side: str, texts: tuple[Texts, Texts], known: KnownPairs) -> tuple
 
 def _no_join(reason: str) -> FuzzyJoin:
     rows, numbers = np.empty(0, np.int64), np.empty(0, np.float64)
-    return FuzzyJoin(rows, rows, numbers, numbers, None, None, None, f"no fuzzy join: {reason}")
+    return FuzzyJoin(rows, rows, numbers, numbers, numbers, None, None, None, f"no fuzzy join: {reason}")

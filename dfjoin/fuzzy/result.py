@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -124,6 +124,9 @@ class FuzzyJoin:
         Rows, by left row and then by right row.
     distances : ndarray of float64, shape (n_pairs,)
         0 for texts that are equal up to case, accents and punctuation, up to 1.
+    chances : ndarray of float64, shape (n_pairs,)
+        Probability that each pair is right; of a join with the threshold of an earlier one as the published model has
+        it, which the columns do not move.
     errors : ndarray of float64, shape (n_pairs,)
         Estimated share of wrong pairs among those at least as good.
     settings : FuzzySettings or None
@@ -139,6 +142,7 @@ class FuzzyJoin:
     left_rows: NDArray[np.int64]
     right_rows: NDArray[np.int64]
     distances: NDArray[np.float64]
+    chances: NDArray[np.float64]
     errors: NDArray[np.float64]
     settings: FuzzySettings | None
     estimated_precision: float | None
@@ -147,6 +151,11 @@ class FuzzyJoin:
 
     def __len__(self) -> int:
         return int(self.left_rows.size)
+
+    def take(self, chosen: NDArray[np.intp]) -> FuzzyJoin:
+        """Return the join with some of its pairs."""
+        names = ("left_rows", "right_rows", "distances", "chances", "errors")
+        return replace(self, **{name: getattr(self, name)[chosen] for name in names})
 
     def to_dict(self) -> dict[str, Any]:
         """Return all but the rows as plain JSON values."""

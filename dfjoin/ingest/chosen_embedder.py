@@ -22,12 +22,12 @@ from dfjoin.ingest.progress import Progress
 from dfjoin.kernels.ragged import expand_stretches
 from dfjoin.types import IndexSettings
 from dfjoin.vectors.abbreviations import abbreviations_for, expand_texts, expanding
-from dfjoin.vectors.default_radius import COLUMNS, VALUES, choose_radius
+from dfjoin.vectors.default_radius import COLUMNS, VALUES, ChosenRadius, choose_radius
 from dfjoin.vectors.embedders import Embedder, FastTextEmbedder, choose_embedder, remember_embedder
 from dfjoin.vectors.fasttext_files import check_weights
 from dfjoin.vectors.fasttext_model import Texts, TrainingOptions, texts_with_letters, train_fasttext
 
-__all__ = ["IndexEmbedder", "ToTrain", "choose_for_index", "train_embedder", "training_texts", "with_default_radius"]
+__all__ = ["IndexEmbedder", "ToTrain", "choose_for_index", "default_radius", "train_embedder", "training_texts"]
 
 _MAX_TRAINING_TEXTS = 4_000_000
 _MIN_BUCKETS = 4096
@@ -46,6 +46,10 @@ class IndexEmbedder(NamedTuple):
     embedder: Embedder
     meta: EmbedderMeta
     is_new: bool = False
+
+    def with_radius(self, chosen: ChosenRadius) -> IndexEmbedder:
+        """Return it with the radius of searches that give none."""
+        return self._replace(meta=replace(self.meta, radius=chosen.radius, evidence=chosen.evidence))
 
 
 class ToTrain(NamedTuple):
@@ -120,16 +124,21 @@ def train_embedder(
         return IndexEmbedder(embedder, replace(meta, abbreviations=table), is_new=True)
 
 
-def with_default_radius(chosen: IndexEmbedder, segments: Sequence[SegmentMeta], written: Uncommitted) -> IndexEmbedder:
-    """Choose the radius of searches that give none, by values of the segments; see `choose_radius`."""
-    opened = [Segment(written.index, meta, is_compared=True) for meta in segments]
-    columns = list(_sampled_columns(opened))
-    texts = [text_tokens(segment) for segment in opened]
+def default_radius(embedder: Embedder, segments: Sequence[Segment]) -> ChosenRadius:
+    """Choose the radius of searches that give none, by values of segments; see `choose_radius`.
+
+    Parameters
+    ----------
+    embedder : Embedder
+    segments : sequence of Segment
+        Opened for a change.
+    """
+    columns = list(_sampled_columns(segments))
+    texts = [text_tokens(segment) for segment in segments]
     total = sum(own.size for own in texts)
     step = max(1, total // _OF_RADIUS)
-    sample = _joined([texts_of(segment.tokens, own[::step]) for segment, own in zip(opened, texts, strict=True)])
-    radius, evidence = choose_radius(chosen.embedder, columns, sample, total)
-    return chosen._replace(meta=replace(chosen.meta, radius=radius, evidence=evidence))
+    sample = _joined([texts_of(segment.tokens, own[::step]) for segment, own in zip(segments, texts, strict=True)])
+    return choose_radius(embedder, columns, sample, total)
 
 
 def _sampled_columns(segments: Sequence[Segment]) -> Iterator[list[str]]:

@@ -11,12 +11,19 @@ from dfjoin.index.manifest import Manifest, SegmentMeta
 from dfjoin.index.segment import Segment
 from dfjoin.index.stored_model import open_embedder
 from dfjoin.index.vector_group import embed_segment, text_columns, text_tokens
-from dfjoin.ingest.chosen_embedder import IndexEmbedder, ToTrain, train_embedder, with_default_radius
+from dfjoin.ingest.chosen_embedder import IndexEmbedder, ToTrain, default_radius, train_embedder
 from dfjoin.ingest.embed_task import EmbeddedStretch, EmbedJob, Stretch
 from dfjoin.ingest.engine import Engine
 from dfjoin.ingest.moved_groups import move_groups
 from dfjoin.ingest.progress import Progress
-from dfjoin.ingest.requests import cells_request, embed_request, read_stretch, read_vectors
+from dfjoin.ingest.requests import (
+    cells_request,
+    embed_request,
+    radius_request,
+    read_radius,
+    read_stretch,
+    read_vectors,
+)
 from dfjoin.ingest.sent_embedder import send_embedder
 
 __all__ = ["add_vectors_of", "embed_new"]
@@ -59,13 +66,14 @@ def add_vectors_of(
     """
     if isinstance(chosen, ToTrain):
         chosen = train_embedder(chosen.abbreviations, segments, written, is_shown)
-    if chosen.is_new:
-        chosen = with_default_radius(chosen, segments, written)
     sizes = [] if engine.is_here else [_most_texts(Segment(written.index, one)) for one in segments]
     if sum(sizes) < _SMALL_STRETCH:  # the model would have to be sent first
+        if chosen.is_new:
+            opened = [Segment(written.index, one, is_compared=True) for one in segments]
+            chosen = chosen.with_radius(default_radius(chosen.embedder, opened))
         done = _embed_here(segments, chosen, written, is_shown)
     else:
-        done = _TaskDriver(engine, sizes).embed(segments, chosen, written, is_shown)
+        done, chosen = _TaskDriver(engine, sizes).embed(segments, chosen, written, is_shown)
     _warn_of_none(done, chosen, written)
     return done, chosen
 
@@ -136,8 +144,8 @@ class _TaskDriver:
 
     def embed(
         self, segments: Sequence[SegmentMeta], chosen: IndexEmbedder, written: Uncommitted, is_shown: bool
-    ) -> list[SegmentMeta]:
-        """Embed the values of segments.
+    ) -> tuple[list[SegmentMeta], IndexEmbedder]:
+        """Embed the values of segments; for a new embedder one task chooses the radius first.
 
         What tasks write lies in a scratch directory until all of them are done. Tasks of an index on another file
         system write groups where they belong: those of a job that fails are orphans.
@@ -146,6 +154,10 @@ class _TaskDriver:
         with scratch_directory(index, "vectors") as work:
             with Progress(is_shown, 0, sum(self._sizes), work, stage="embedding") as shown:
                 job = EmbedJob(str(index), str(work), send_embedder(chosen, index, work), chosen.meta.dimension)
+                if chosen.is_new:
+                    request = radius_request(job, segments, work / "radius.json")
+                    (result,) = self._engine.run([request], work, shown.add)
+                    chosen = chosen.with_radius(read_radius(result))
                 requests = [
                     embed_request(job, stretch, work / f"embedding-{number}.json")
                     for number, stretch in enumerate(self._stretches(segments))
@@ -160,7 +172,7 @@ class _TaskDriver:
             for one in made:
                 move_groups("vectors", one, work, written)
             by_id = {one.id: one for one in made}
-            return [by_id[one.id] for one in segments]
+            return [by_id[one.id] for one in segments], chosen
 
     def _stretches(self, segments: Sequence[SegmentMeta]) -> list[Stretch]:
         """Cut the values of segments into stretches: enough for all slots, none hardly worth a task."""

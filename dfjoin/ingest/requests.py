@@ -7,7 +7,7 @@ import math
 import os
 import shutil
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
@@ -22,11 +22,20 @@ from dfjoin.index.manifest import SegmentMeta
 from dfjoin.index.segment import Segment
 from dfjoin.index.signatures import SizeCounts, count_sizes
 from dfjoin.ingest.axes_task import AxesReader
-from dfjoin.ingest.embed_task import EmbeddedStretch, EmbedJob, Stretch, embed_stretch, write_cells
+from dfjoin.ingest.chosen_embedder import default_radius
+from dfjoin.ingest.embed_task import (
+    EmbeddedStretch,
+    EmbedJob,
+    Stretch,
+    embed_stretch,
+    open_sent_embedder,
+    write_cells,
+)
 from dfjoin.ingest.merge_task import merge_into_segment, merge_segments
 from dfjoin.ingest.read_task import RunMeta, build_run
 from dfjoin.types import IndexSettings, Root, TableSource
 from dfjoin.vectors.axis_specs import AxisSpec
+from dfjoin.vectors.default_radius import ChosenRadius
 
 __all__ = [
     "BuiltSegment",
@@ -38,9 +47,11 @@ __all__ = [
     "head_of",
     "inputs_of",
     "merge_request",
+    "radius_request",
     "read_built",
     "read_meta",
     "read_points",
+    "read_radius",
     "read_segment",
     "read_stretch",
     "read_vectors",
@@ -122,6 +133,20 @@ def embed_request(job: EmbedJob, stretch: Stretch, progress: Path) -> str:
             "job": asdict(job),
             "stretch": asdict(stretch),
             "sent": [job.embedder["directory"], str(segment)],
+            "progress": str(progress),
+        }
+    )
+
+
+def radius_request(job: EmbedJob, segments: Sequence[SegmentMeta], progress: Path) -> str:
+    """Write the request to choose the radius of searches that give none by values of segments."""
+    places = [str(segment_directory(Path(job.index), one.id)) for one in segments]
+    return json.dumps(
+        {
+            "task": "radius",
+            "job": asdict(job),
+            "segments": [one.to_dict() for one in segments],
+            "sent": [job.embedder["directory"], *places],
             "progress": str(progress),
         }
     )
@@ -211,6 +236,14 @@ def read_stretch(result: str) -> EmbeddedStretch:
     if "invalid" in values:
         raise InvalidParameterError(values["invalid"])
     return EmbeddedStretch(**values)
+
+
+def read_radius(result: str) -> ChosenRadius:
+    """Read the result of a ``radius`` request; raises `InvalidParameterError` if the embedder failed."""
+    values = _result(result)
+    if "invalid" in values:
+        raise InvalidParameterError(values["invalid"])
+    return ChosenRadius(values["radius"], values["evidence"])
 
 
 def read_vectors(result: str) -> SegmentMeta:
@@ -321,6 +354,16 @@ def _embed(values: dict[str, Any], report: _Report | None) -> str:
     return json.dumps(asdict(found))
 
 
+def _choose_radius(values: dict[str, Any], report: _Report | None) -> str:
+    job = EmbedJob(**values["job"])
+    segments = [Segment(Path(job.index), SegmentMeta.from_dict(one), is_compared=True) for one in values["segments"]]
+    try:
+        chosen = default_radius(open_sent_embedder(job.embedder), segments)
+    except InvalidParameterError as error:
+        return json.dumps({"invalid": str(error)})
+    return json.dumps(chosen._asdict())
+
+
 def _put_into_cells(values: dict[str, Any], report: _Report | None) -> str:
     stretches = [EmbeddedStretch(**stretch) for stretch in values["stretches"]]
     meta = SegmentMeta.from_dict(values["segment"])
@@ -339,6 +382,7 @@ def _read_points(values: dict[str, Any], report: _Report | None) -> str:
 _TASKS: dict[str, Callable[[dict[str, Any], _Report | None], str]] = {
     "run": _run,
     "merge": _merge,
+    "radius": _choose_radius,
     "embed": _embed,
     "cells": _put_into_cells,
     "axes": _read_points,

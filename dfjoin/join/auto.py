@@ -30,13 +30,17 @@ _READING_OPTIONS = ("pad", "dayfirst")
 
 _NOT_OF_PICKS = ("on", "right_on", "k", "threshold", "min_score", "tables", "exclude", "mode", "radius", "radius_unit")
 
-_OF_LAKES = ("k", "min_score", "tables", "exclude", "mode", "radius", "radius_unit", "partners")
+_OF_LAKES = ("k", "min_score", "tables", "exclude", "mode", "radius", "radius_unit", "partners", "min_margin")
 
-_OF_DISTANCES = ("mode", "radius", "radius_unit", "partners")
+_LEARNED = tuple(name for name in RELATION_OPTIONS if name != "precision")
+"""Those that do not apply where keys are near each other: no program is learned."""
+
+_OF_DISTANCES = ("mode", "radius", "radius_unit", "partners", "min_margin")
 
 _NOT_OF_PLANS = (
     *_NOT_OF_PICKS,
     "partners",
+    "min_margin",
     "columns",
     "how",
     "aggregate",
@@ -71,7 +75,8 @@ def join_held(df: pd.DataFrame, other: Any, options: JoinOptions) -> tuple[pd.Da
         is_picked = isinstance(other, JoinCandidates)
         options = asof_options(df, options, is_picked=is_picked)
     if isinstance(other, JoinCandidates):
-        refuse_options(options, "a search result", (*_NOT_OF_PICKS, *RELATION_OPTIONS, *_READING_OPTIONS))
+        learned = _LEARNED if other.context.params.mode in NEAR_MODES else RELATION_OPTIONS
+        refuse_options(options, "a search result", (*_NOT_OF_PICKS, *learned, *_READING_OPTIONS))
         index = str(other.context.snapshot.path)
         account = join_candidates(df, other, options)
     elif is_pandas(other) and options.plan is not None:
@@ -84,7 +89,7 @@ def join_held(df: pd.DataFrame, other: Any, options: JoinOptions) -> tuple[pd.Da
         of_lakes = [name for name in _OF_LAKES if not (is_near and name in _OF_DISTANCES)]
         refuse_options(options, "a DataFrame", of_lakes)
         if is_near:
-            refuse_options(options, f"a DataFrame and mode={options.mode!r}", RELATION_OPTIONS)
+            refuse_options(options, f"a DataFrame and mode={options.mode!r}", _LEARNED)
             if options.how == "asof":
                 raise InvalidParameterError(
                     f"`how` must not be 'asof' with mode={options.mode!r} and another frame, which is joined by "
@@ -98,7 +103,8 @@ def join_held(df: pd.DataFrame, other: Any, options: JoinOptions) -> tuple[pd.Da
         options = replace(options, how=plan.how, max_expansion=plan.max_expansion, indicator=plan.indicator)
         account = join_plan(df, plan, options)
     elif isinstance(other, Snapshot):
-        refuse_options(options, "a lake", ("right_on", *RELATION_OPTIONS))
+        learned = _LEARNED if options.mode in NEAR_MODES else RELATION_OPTIONS
+        refuse_options(options, "a lake", ("right_on", *learned))
         index = str(other.path)
         account = join_lake(df, other, options)
     elif is_spark(other):

@@ -66,12 +66,13 @@ class ElementKeys:
 
 
 class ElementPairs(NamedTuple):
-    """Pairs of keys by their values: int64 `left` and `right`, `is_alike` for likeness, and `distances`."""
+    """Pairs of keys by their values: int64 `left` and `right`, `is_alike` for likeness, `distances` and `chances`."""
 
     left: NDArray[np.int64]
     right: NDArray[np.int64]
     is_alike: NDArray[np.bool_]
     distances: NDArray[np.float64]
+    chances: NDArray[np.float64]
 
 
 class _Elements(NamedTuple):
@@ -167,7 +168,7 @@ def match_elements(
             of_text.setdefault(normalize_text(key), []).append(number)
     equal = [(i, number) for i, text in enumerate(held.texts) for number in of_text.get(normalize_text(text), ())]
     pairs = np.array(equal, np.int64).reshape(-1, 2)
-    values, distances = pa.array(held.texts, pa.large_string()), np.zeros(len(equal))
+    values, distances, chances = pa.array(held.texts, pa.large_string()), np.zeros(len(equal)), np.ones(len(equal))
     known = pairs[:, 0], pairs[:, 1]
     sides = (values, keys) if is_left else (keys, values)
     fuzzy = matcher(*sides, known if is_left else known[::-1])
@@ -175,7 +176,7 @@ def match_elements(
     if fuzzy is not None:
         rows = (fuzzy.left_rows, fuzzy.right_rows) if is_left else (fuzzy.right_rows, fuzzy.left_rows)
         pairs = np.concatenate([pairs, np.column_stack(rows)])
-        distances = np.concatenate([distances, fuzzy.distances])
+        distances, chances = np.append(distances, fuzzy.distances), np.append(chances, fuzzy.chances)
     of_pair, positions = expand_pairs(pairs[:, 0], held.codes, len(held.texts))
     cells, others = held.cells[positions], pairs[of_pair, 1]
     own, theirs = (cells, others) if is_left else (others, cells)
@@ -183,7 +184,9 @@ def match_elements(
     is_new = np.ones(order.size, bool)
     is_new[1:] = (own[order][1:] != own[order][:-1]) | (theirs[order][1:] != theirs[order][:-1])
     order = order[is_new]
-    return ElementPairs(own[order], theirs[order], of_pair[order] >= n_equal, distances[of_pair[order]]), fuzzy
+    of_pair = of_pair[order]
+    found = own[order], theirs[order], of_pair >= n_equal, distances[of_pair], chances[of_pair]
+    return ElementPairs(*found), fuzzy
 
 
 def _read_cells(cells: pa.Array, separator: str) -> _Elements:

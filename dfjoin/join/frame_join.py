@@ -29,7 +29,7 @@ from dfjoin.join.relation.key_relation import KINDS, Relation
 from dfjoin.join.relation.relate import relate_again
 from dfjoin.join.relation_kinds import distance_relation
 from dfjoin.join.rows.dated_rows import is_of_dates_alone
-from dfjoin.join.rows.execute import RightSide
+from dfjoin.join.rows.execute import RightSide, match_marks
 from dfjoin.join.rows.report import JoinAccount
 from dfjoin.join.rows.right_facts import FrameFacts
 from dfjoin.join.saved_relation import SavedRelation
@@ -41,7 +41,6 @@ from dfjoin.values.key_index import KeyIndex
 __all__ = ["join_frame_again", "join_frames"]
 
 _SETTINGS = IndexSettings()
-_MATCH, _DISTANCE = "_match", "_distance"
 _CLEARLY_LESS = 0.8
 """Share of the rows that a plan explained, below which it explains clearly less."""
 
@@ -231,9 +230,9 @@ def _join_related(
     new_labels = _new_labels(right.frame, options, [])
     frame = right.frame[new_labels].set_axis([text_of[label] for label in new_labels], axis=1)
     theirs, found = relation.right.index, relation.pairs
-    pairs = PairedKeys(found.left, found.right, theirs.codes, theirs.n_keys, found.distances)
+    pairs = PairedKeys(found.left, found.right, theirs.codes, theirs.n_keys, found.distances, found.chances)
     kinds = np.array(KINDS, object)[found.kinds]
-    paired = _PairedSide(pairs, kinds, relation.left.index.n_keys, relation.describe())
+    paired = _PairedSide(pairs, kinds, relation.left.index.n_keys, relation.describe(), {})
     side = _related_side(frame.reset_index(drop=True), paired, options)
     if planned is not None:
         side = replace(side, relation={**(side.relation or {}), **_explained(relation)})
@@ -279,22 +278,23 @@ def _join_near(
     new_labels = _new_labels(right.frame, options, [])
     frame = right.frame[new_labels].set_axis([text_of[label] for label in new_labels], axis=1).reset_index(drop=True)
     kinds = np.full(found.left.size, near.MEASURE, object)
-    pairs = _PairedSide(found, kinds, own.n_keys, near.to_dict())
+    pairs = _PairedSide(found, kinds, own.n_keys, near.described(found), {"relation": near.learned(found)})
     step = _again(_step(keys[0], [text_of[label] for label in keys[1]], text_of, options), planned)
-    step = replace(step, relation=near.to_dict())
     return account.join(step, KeyIndex(own.codes, own.n_keys), _related_side(frame, pairs, options), options)
 
 
 class _PairedSide(NamedTuple):
     """The keys of a right side that belong to keys of the left one.
 
-    `kinds` says of each pair why, `n_keys` is how many keys the left side has, `described` the relation for the report.
+    `kinds` says of each pair why, `n_keys` is how many keys the left side has, `described` the relation for the report,
+    `decided` as of `RightSide`.
     """
 
     pairs: PairedKeys
     kinds: NDArray[np.object_]
     n_keys: int
     described: dict[str, Any]
+    decided: dict[str, Any]
 
 
 def _without_runs(frame: pd.DataFrame) -> pd.DataFrame:
@@ -323,10 +323,7 @@ def _related_side(frame: pd.DataFrame, paired: _PairedSide, options: JoinOptions
     frame = _without_runs(frame)
     taken = frame.take(rows).reset_index(drop=True)
     kinds_held = {} if options.aggregate is None else {name: object_kind(frame[name]) for name in frame.columns}
-    if options.indicator:
-        n_alone = rows.size - of_pair.size
-        kinds = [*paired.kinds[of_pair].tolist(), *[None] * n_alone]
-        taken[_MATCH] = pd.Series(kinds, dtype="str")
-        taken[_DISTANCE] = np.concatenate([found.distances[of_pair], np.full(n_alone, np.nan)])
+    marks = match_marks(paired.kinds, found, np.append(of_pair, np.full(rows.size - of_pair.size, -1)))
     none = taken.iloc[:, :0]
-    return RightSide(taken, none, codes, n_keys, "right", paired.described, {}, kinds_held, rows, FrameFacts(frame))
+    facts, described = FrameFacts(frame), paired.described
+    return RightSide(taken, none, codes, n_keys, "right", described, {}, kinds_held, rows, facts, marks, paired.decided)

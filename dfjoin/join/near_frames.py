@@ -10,7 +10,7 @@ from dfjoin.errors import InvalidParameterError
 from dfjoin.join.keys import KeyColumns
 from dfjoin.join.options import JoinOptions
 from dfjoin.join.relation.frame_keys import KeyLabels, named_keys
-from dfjoin.search.distance.distance_join import PARTNERS, DistanceRelation
+from dfjoin.search.distance.distance_join import DistanceRelation, with_partners, with_precision
 from dfjoin.search.embedding.axes_join import AxesRelation, point_radius
 from dfjoin.search.embedding.axes_query import check_points, is_numeric, read_points
 from dfjoin.search.embedding.near_join import NearRelation, ngrams_of_frames
@@ -61,14 +61,17 @@ def near_keys(left: KeyColumns, right: KeyColumns, options: JoinOptions) -> Near
             f"`right_on` must name as many columns as `on` ({len(labels)}), got {len(right_labels)}, with "
             f"mode={options.mode!r}"
         )
-    return _DECIDE[options.mode](left, right, (labels, right_labels), options)
+    labels, right_labels, relation = _DECIDE[options.mode](left, right, (labels, right_labels), options)
+    held = with_partners(relation.to_dict(), options.partners, options.min_margin)
+    held = with_precision(held, options.precision, is_bounded=options.radius is not None)
+    return labels, right_labels, type(relation).from_dict(held or {})
 
 
 def _by_spelling(left: KeyColumns, right: KeyColumns, keys: KeyLabels, options: JoinOptions) -> NearColumns:
     """Relate two columns of text by edits."""
     _check_texts(left, right, keys, options)
     limit = spelling_radius(options.radius, options.radius_unit, None)
-    return *keys, SimilarRelation(limit.radius, limit.unit, limit.metric, partners=_partners(options))
+    return *keys, SimilarRelation(limit.radius, limit.unit, limit.metric)
 
 
 def _by_vectors(left: KeyColumns, right: KeyColumns, keys: KeyLabels, options: JoinOptions) -> NearColumns:
@@ -78,7 +81,7 @@ def _by_vectors(left: KeyColumns, right: KeyColumns, keys: KeyLabels, options: J
     _check_texts(left, right, keys, options)
     radius = _NGRAM_RADIUS if options.radius is None else options.radius
     unit, identity = options.radius_unit or "fraction", ngrams_of_frames().identity
-    relation = NearRelation(radius, unit, "euclidean", identity, partners=_partners(options))
+    relation = NearRelation(radius, unit, "euclidean", identity)
     vector_radius(relation.params())  # raises if the unit is not one of vectors
     return *keys, relation
 
@@ -90,10 +93,6 @@ _DECIDE: dict[str, Callable[[KeyColumns, KeyColumns, KeyLabels, JoinOptions], Ne
 
 NEAR_MODES = tuple(_DECIDE)
 """Modes by which two frames are joined, as a lake is searched by them."""
-
-
-def _partners(options: JoinOptions) -> str:
-    return options.partners or PARTNERS[0]
 
 
 def _check_texts(left: KeyColumns, right: KeyColumns, keys: KeyLabels, options: JoinOptions) -> None:
@@ -125,4 +124,4 @@ def _points(left: KeyColumns, right: KeyColumns, keys: KeyLabels, options: JoinO
             f"{lengths[1]} in {show(right_labels)}; name the columns of the same axes"
         )
     scales = [1.0] * len(labels)
-    return labels, right_labels, AxesRelation(radius.radius, radius.unit, scales, partners=_partners(options))
+    return labels, right_labels, AxesRelation(radius.radius, radius.unit, scales)

@@ -10,6 +10,7 @@ from dfjoin import _validation as check
 from dfjoin.errors import InvalidParameterError, InvalidTypeError
 from dfjoin.join.aggregate import RULES
 from dfjoin.join.plan import HOWS, JoinPlan
+from dfjoin.programs.entity_operators import check_aliases
 from dfjoin.search.distance.distance_join import PARTNERS
 from dfjoin.search.params import MODES, RADIUS_UNITS
 from dfjoin.store.table import ON_STALE
@@ -19,6 +20,8 @@ __all__ = ["MANY_HOWS", "RELATION_OPTIONS", "JoinOptions", "join_options", "refu
 
 RELATION_OPTIONS = ("transform", "fuzzy", "precision", "examples", "reviewed")
 """Options that say how the keys of two frames may be related."""
+
+_PRECISION = 0.95
 
 CHANCE_SCORE = 0.1
 """Score below which chance explains what a candidate shares, as the verdict says."""
@@ -67,6 +70,9 @@ class JoinOptions:
         Values that belong together, to learn programs from: a text, or a tuple of texts for several columns.
     reviewed : tuple of (left value, right value, bool) or None
         Texts that are joined, or not, whatever else says.
+    aliases : bool, dict or None
+        Whether names of one thing in other languages, and codes, are equal, see
+        `dfjoin.transform.relations.relate_entities`; a dict: with further names → what they mean. None: between frames.
     pad : int or None
         Digits to which integers of the key are written with zeros in front.
     dayfirst : bool or None
@@ -75,6 +81,8 @@ class JoinOptions:
         How two other frames were joined, to join these two so.
     partners : {"nearest", "all", None}
         Which keys within the radius are partners, of a candidate that was found by distance.
+    min_margin : float or None
+        By how much the next key has to be farther than the nearest one.
     on_no_match : {"warn", "raise", "ignore"}
         What to do when nothing is joined.
     on_stale : {"error", "warn", "ignore"}
@@ -104,13 +112,15 @@ class JoinOptions:
     indicator: bool = False
     transform: bool | str | None = None
     fuzzy: bool | None = None
-    precision: float = 0.95
+    precision: float | None = None
     examples: tuple[Example, ...] | None = None
     reviewed: tuple[tuple[str, str, bool], ...] | None = None
+    aliases: bool | dict[str, str] | None = None
     pad: int | None = None
     dayfirst: bool | None = None
     plan: Any = None
     partners: str | None = None
+    min_margin: float | None = None
     on_no_match: str = "warn"
     on_stale: str = "error"
     as_of: Any = None
@@ -135,6 +145,16 @@ class JoinOptions:
         if not is_unique or self.min_score != JoinOptions.min_score or not (has_on or self.tables is not None):
             return self.min_score
         return 0.0 if self.tables is not None else CHANCE_SCORE
+
+    @property
+    def likeness_precision(self) -> float:
+        """The precision that matching by similarity aims at."""
+        return _PRECISION if self.precision is None else self.precision
+
+    @property
+    def given_aliases(self) -> dict[str, str] | None:
+        """Names that the user gives, and what they mean."""
+        return self.aliases if isinstance(self.aliases, dict) else None
 
     @property
     def keeps_right_rows(self) -> bool:
@@ -240,6 +260,14 @@ def _check_radius(value: Any, name: str) -> float | None:
     return None if value is None else check.check_distance(value, name)
 
 
+def _check_precision(value: Any, name: str) -> float | None:
+    return None if value is None else check.check_fraction(value, name)
+
+
+def _check_margin(value: Any, name: str) -> float | None:
+    return None if value is None else check.check_distance(value, name)
+
+
 def _check_patterns(value: Any, name: str) -> Sequence[str] | None:
     return None if value is None else check.check_patterns(value, name)
 
@@ -257,16 +285,18 @@ _CHECKS: dict[str, Callable[[Any, str], Any]] = {
     "indicator": _one_of(True, False),
     "transform": _one_of(None, True, False, "accept"),
     "fuzzy": _one_of(None, True, False),
-    "precision": check.check_fraction,
+    "precision": _check_precision,
     "examples": _check_examples,
     "reviewed": _check_reviewed,
     "max_expansion": _check_expansion,
     "columns": _check_columns,
     "aggregate": _check_aggregate,
+    "aliases": check_aliases,
     "pad": _check_pad,
     "dayfirst": _one_of(None, True, False),
     "plan": _check_plan,
     "partners": _one_of(None, *PARTNERS),
+    "min_margin": _check_margin,
     "on_no_match": _one_of("warn", "raise", "ignore"),
     "on_stale": _one_of(*ON_STALE),
 }
@@ -290,6 +320,16 @@ def join_options(**arguments: Any) -> JoinOptions:
     options = JoinOptions(**arguments | checked)
     if options.examples is not None and options.transform is False:
         raise InvalidParameterError("`examples` are what programs are learned from; leave out transform=False")
+    for name in ("partners", "min_margin"):
+        value = getattr(options, name)
+        if options.precision is not None and value is not None:
+            raise InvalidParameterError(
+                f"`{name}` must be left out where `precision` is given, got {value!r}: keys join that are likely right"
+            )
+    if options.partners == "all" and options.min_margin is not None:
+        raise InvalidParameterError(
+            f'`min_margin` belongs to partners="nearest", got {options.min_margin!r}; leave `partners` out'
+        )
     if options.k > 1 and options.how not in MANY_HOWS:
         raise InvalidParameterError(
             f'`how` must be "left", "inner" or "asof" when several tables are joined (k={options.k}), got '

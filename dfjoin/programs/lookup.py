@@ -21,7 +21,7 @@ from dfjoin.programs.spark_sql import quote, when_empty
 from dfjoin.programs.string_column import StringColumn
 from dfjoin.programs.text_operators import Case, translate
 
-__all__ = ["SEPARATOR", "TABLES", "GivenPairs", "Lookup", "look_up_pairs", "tables_with"]
+__all__ = ["MAX_PAIRS_TEXT", "SEPARATOR", "TABLES", "GivenPairs", "Lookup", "look_up_pairs", "tables_with"]
 
 SEPARATOR = "\x1f"
 """Stands between the keys, and between the values, of given pairs."""
@@ -214,8 +214,9 @@ def _pairs_column(step: Step, strings: StringColumn) -> StringColumn:
     return StringColumn.of(values.take(pc.index_in(array, keys.cast(array.type), skip_nulls=True)))
 
 
-_MAX_PAIRS = 20_000
-_LONG_TEXT = Legal(lambda value: is_text(value, 1, _MAX_PAIRS), f"a text of 1 to {_MAX_PAIRS} characters")
+MAX_PAIRS_TEXT = 20_000
+"""Characters of the pairs that a stored program may hold."""
+_LONG_TEXT = Legal(lambda value: is_text(value, 1, MAX_PAIRS_TEXT), f"a text of 1 to {MAX_PAIRS_TEXT} characters")
 
 
 def _pairs_fault(step: Step) -> str:

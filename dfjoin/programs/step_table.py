@@ -11,6 +11,7 @@ from dfjoin.errors import InvalidParameterError, InvalidTypeError, shortlist
 from dfjoin.programs import (
     calendar_operators,
     code_operators,
+    entity_operators,
     lookup,
     name_operators,
     number_operators,
@@ -34,7 +35,7 @@ OPERATORS: dict[str, Operator] = {
     value.name: value
     for subject in (
         *(part_operators, text_operators, lookup, number_operators, quantities),
-        *(code_operators, time_operators, calendar_operators, name_operators),
+        *(code_operators, time_operators, calendar_operators, name_operators, entity_operators),
     )
     for value in vars(subject).values()
     if isinstance(value, Operator)

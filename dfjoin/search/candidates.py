@@ -156,7 +156,7 @@ class JoinCandidates(pd.DataFrame):
         if key is not None:
             return explain_key(self.context.snapshot, key, self._key_hit(i))
         candidate = self._candidate(i)
-        return mode_of(self.context.params.mode).explain(candidate)
+        return mode_of(self.context.of(self._row(i)).params.mode).explain(candidate)
 
     def pairs(self, i: int = 0) -> pd.DataFrame:
         """List the matched pairs of values of a candidate.
@@ -172,13 +172,15 @@ class JoinCandidates(pd.DataFrame):
             ``query_value`` in the user's spelling, or the period in which the user's dates lie,
             ``candidate_value`` in canonical form, and
             ``query_rows``, the rows of the user's frame that hold it; in order of first row. A value that
-            programs join with several has a row for each.
+            programs join with several has a row for each. Where values match by distance also ``distance``, in the
+            unit of the radius: all pairs within a radius that was given, and with the default one the nearest partners
+            of each value, as `auto_join` joins them.
         """
         key = self.context.of(self._row(i)).key
         if key is not None:
             return key_pairs(key, self._key_hit(i))
         candidate = self._candidate(i)
-        return mode_of(self.context.params.mode).pairs(candidate)
+        return mode_of(self.context.of(self._row(i)).params.mode).pairs(candidate)
 
     def similar(self, i: int = 0) -> pd.DataFrame:
         """List the family of a candidate that ``rank="useful"`` found: columns that count as one hit with it.
@@ -305,13 +307,13 @@ class JoinCandidates(pd.DataFrame):
             names.remove("relationship")
         if "relationship" in names and self["relationship"].isna().all():  # of a search by distance
             names.remove("relationship")
-        if "period" in self.columns and self["period"].notna().any():
-            names.insert(names.index("column") + 1, "period")
+        spelled = [name for name in ("period", "alias") if name in self.columns and self[name].notna().any()]
+        names[names.index("column") + 1 : names.index("column") + 1] = spelled
         if self["query_column"].nunique() == 1:
             names.remove("query_column")
         shown = pd.DataFrame({name: self[name].to_numpy() for name in names}, index=self.index)
-        if "period" in shown:
-            shown["period"] = shown["period"].astype(object).where(shown["period"].notna(), "")
+        for name in spelled:
+            shown[name] = shown[name].astype(object).where(shown[name].notna(), "")
         for name in shown.columns.intersection(["containment", "row_containment"]):
             shown[name] = shown[name].map("{:.3f}".format)
         if "score" in shown:
@@ -416,6 +418,7 @@ def _candidate_card(hits: JoinCandidates, i: int) -> str:
         ),
         ("zeros", f"codes of {int(row['pad'])} digits" if "pad" in row and not pd.isna(row["pad"]) else ""),
         ("periods", tell_period(row["period"]) if "period" in row and not pd.isna(row["period"]) else ""),
+        ("names of", row["alias"] if "alias" in row and not pd.isna(row["alias"]) else ""),
         ("similar tables", f"{int(row['n_similar']):,}" if row.get("n_similar", 0) > 0 else ""),
     ]
     parts = [_html.bar(share, text, verdict)]

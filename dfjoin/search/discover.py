@@ -31,7 +31,15 @@ from dfjoin.search.spellings import may_hold_periods
 from dfjoin.store.snapshot import Snapshot
 from dfjoin.values.frames import is_pandas, is_spark, select_column
 
-__all__ = ["check_frame", "discover", "discover_batch", "has_composite_key", "make_key", "query_columns"]
+__all__ = [
+    "check_frame",
+    "discover",
+    "discover_batch",
+    "has_composite_key",
+    "make_key",
+    "query_columns",
+    "with_aliases",
+]
 
 _MOST_PARTS = 8
 """Columns of a key at most."""
@@ -65,6 +73,8 @@ def discover(df: pd.DataFrame, on: Any, snapshot: Snapshot, params: SearchParams
         if params.progressive:
             return (search_queries(snapshot, made, stage) for stage in mode.stages(snapshot, params))
         found = search_queries(snapshot, made, params)
+        if params.aliases:
+            found = with_aliases(found, made, params)
     if not (has_periods and mode.is_by_equality and params.verify and params.is_by_usefulness):
         return found
     columns = made if isinstance(made, list) else made.columns
@@ -74,6 +84,13 @@ def discover(df: pd.DataFrame, on: Any, snapshot: Snapshot, params: SearchParams
     from dfjoin.search.period_search import add_periods
 
     return add_periods(found, made, dates)
+
+
+def with_aliases(found: JoinCandidates, queries: list[QueryColumn], params: SearchParams) -> JoinCandidates:
+    """Put columns that name the same things otherwise into a result."""
+    from dfjoin.search.entity_search import add_aliases
+
+    return add_aliases(found, queries, params.aliases if isinstance(params.aliases, dict) else None)
 
 
 def discover_batch(columns: Any, snapshot: Snapshot, params: SearchParams, n_threads: int | None) -> JoinCandidates:

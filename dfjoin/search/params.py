@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from dfjoin import _validation as check
-from dfjoin.errors import InvalidParameterError
+from dfjoin.errors import InvalidParameterError, shortlist
 from dfjoin.index.catalog import KINDS
 
 __all__ = [
@@ -88,6 +88,8 @@ class SearchParams:
         else 0.
     families : bool
         Candidates of one family, ranked by usefulness, count as one hit.
+    aliases : bool, dict or None
+        Whether other names of the same things are looked for, too; a dict: with further names → what they mean.
     is_open : bool
         Neither `k` nor `threshold` was given.
     """
@@ -112,6 +114,7 @@ class SearchParams:
     rank: str = "useful"
     min_score: float | None = None
     families: bool = True
+    aliases: bool | dict[str, str] | None = None
     is_open: bool = True
 
     @property
@@ -147,6 +150,12 @@ def _check_kinds(value: Any, name: str) -> Sequence[str]:
     return kinds
 
 
+def _check_aliases(value: Any, name: str) -> bool | dict[str, str] | None:
+    from dfjoin.programs.entity_operators import check_aliases  # compiles kernels
+
+    return check_aliases(value, name)
+
+
 _CHECKS: dict[str, _Check] = {
     "mode": _one_of(*MODES),
     "k": check.check_positive_int,
@@ -168,6 +177,7 @@ _CHECKS: dict[str, _Check] = {
     "rank": _one_of(*RANKS),
     "min_score": check.check_fraction,
     "families": _one_of(True, False),
+    "aliases": _check_aliases,
 }
 """Argument → its check, which returns the value to use."""
 
@@ -225,6 +235,9 @@ def search_params(**arguments: Any) -> SearchParams:
             those = " and ".join(f'mode="{owner}"' for owner in owners)
             raise InvalidParameterError(f"`{name}` belongs to {those}, but the mode is {mode!r}; leave it out")
     if "plan" in given and values["plan"] not in _PLANS_OF.get(mode, ()):
+        if mode in _PLANS_OF:
+            legal = shortlist(_PLANS_OF[mode])
+            raise InvalidParameterError(f"`plan` must be one of {legal} with mode={mode!r}, got {values['plan']!r}")
         owner = next(name for name, plans in _PLANS_OF.items() if values["plan"] in plans)
         raise InvalidParameterError(f'`plan` belongs to mode="{owner}", but the mode is {mode!r}; leave it out')
     if values.get("weighted") and values.get("count", "hit") != "hit":

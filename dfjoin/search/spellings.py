@@ -1,7 +1,8 @@
 """Other spellings of a query column: how the rows that they find come into the result.
 
-Two kinds of columns are spelled otherwise: codes that have lost their zeros (`lost_zeros`, column ``pad`` of the
-result), and dates, as the periods in which they lie (`period_search`, column ``period``).
+Three kinds of columns are spelled otherwise: codes that have lost their zeros (`lost_zeros`, column ``pad`` of the
+result), dates, as the periods in which they lie (`period_search`, column ``period``), and things that have several
+names (`entity_search`, column ``alias``).
 """
 
 from __future__ import annotations

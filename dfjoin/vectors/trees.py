@@ -82,17 +82,26 @@ def fit_projection(rows: NDArray[np.floating]) -> Projection:
     Notes
     -----
     The sample is every n-th vector, so that the same vectors give the same axes. Any orthonormal axes give a correct
-    search; these give a fast one. O(n d² + d³).
+    search; these give a fast one. O(s d min(s, d)) of a sample of s vectors.
     """
     d = rows.shape[1]
     step = max(1, rows.shape[0] // _SAMPLE)
     sample = rows[::step].astype(np.float64)
     center = sample.mean(axis=0) if sample.size else np.zeros(d)
     sample = sample - center
-    _, vectors = np.linalg.eigh(sample.T @ sample)
-    axes = vectors[:, ::-1][:, : min(d, MAX_AXES)]
+    axes = _principal_axes(sample, min(d, MAX_AXES))
     signs = np.sign(axes[np.abs(axes).argmax(axis=0), np.arange(axes.shape[1])])
     return Projection(np.ascontiguousarray(axes * np.where(signs == 0, 1, signs)), center)
+
+
+def _principal_axes(sample: NDArray[np.float64], n_axes: int) -> NDArray[np.float64]:
+    """Return orthonormal axes by falling variance, as columns; of few vectors any others behind their own."""
+    n, d = sample.shape
+    if n >= d:
+        return np.asarray(np.linalg.eigh(sample.T @ sample)[1][:, ::-1][:, :n_axes])
+    _, vectors = np.linalg.eigh(sample @ sample.T)  # the products of few vectors have the same eigenvalues
+    own = sample.T @ vectors[:, ::-1][:, :n_axes]
+    return np.asarray(np.linalg.qr(np.hstack([own, np.eye(d, n_axes)]))[0][:, :n_axes])
 
 
 def feature_width(projection: Projection) -> int:

@@ -3,7 +3,8 @@
 Half of the values of columns of names are changed by a generator with a seed: typos (one to three edits), formats (order of words,
 what stands between them), abbreviations (a word cut to its first letters) and orders (words in any order). A pair is right if the value is the one that was
 changed; other values that mean the same count as wrong. Radii are chosen on four fifths of the columns, by F1 of all pairs, and
-measured on the others. ``--embedder`` says whose vectors are measured, ``index`` those that the index has.
+measured on the others. ``precision`` is a join by distance at a
+precision (`auto_join(precision=)`), beside it the precision that was asked for. ``--embedder`` says whose vectors are measured, ``index`` those that the index has.
 """
 
 from __future__ import annotations
@@ -14,8 +15,10 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 
 import dfjoin
+from dfjoin.fuzzy.fuzzy_join import find_fuzzy
 from dfjoin.index.catalog import KINDS
 from dfjoin.index.column_values import tokens_of_column, value_of_token
 from dfjoin.index.segment import Segment
@@ -33,6 +36,9 @@ RADII = {
     "edit": (0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4),
     "jaccard": (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7),
 }
+PRECISIONS = (0.8, 0.9, 0.95)
+"""Asked for; which texts are joined then does not depend on a radius, nor on vectors."""
+
 _LETTERS = "abcdefghijklmnopqrstuvwxyz"
 
 
@@ -139,6 +145,10 @@ def measure(index: Path, n_columns: int, named: str) -> pd.DataFrame:
             equal = np.array([known.get(q, -1) for q in query])
             right, n_found = int((equal == own).sum()), int((equal >= 0).sum())
             found.append(("equality", 0.0, change, column, len(own), right, n_found, right, n_found))
+            for precision in PRECISIONS:
+                joined = find_fuzzy(pa.array(query), pa.array(values), precision=precision)
+                right, n_found = int((joined.right_rows == own[joined.left_rows]).sum()), len(joined)
+                found.append(("precision", precision, change, column, len(own), right, n_found, right, n_found))
             for method, radii in RADII.items():
                 i, j, d = pairs_of(method, query, values, embedder)
                 order = np.lexsort((j, d, i))

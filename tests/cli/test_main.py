@@ -689,3 +689,16 @@ def test_a_join_pads_codes_and_reads_the_day_first(run, tmp_path):
         for other in ([tmp_path / "r.csv", "--right-on", right_on], [tmp_path / "i"]):
             status, _, _ = run("join", tmp_path / "l.csv", *other, "--on", on, *given, "-o", tmp_path / "w.csv")
             assert status == 0 and pd.read_csv(tmp_path / "w.csv")["place"].tolist() == ["Holtsville", "Avenel"]
+
+
+def test_a_join_by_other_names_of_the_same_things(run, tmp_path):
+    (tmp_path / "l.csv").write_text("land\nDeutschland\nFrankreich\nSpanien\nJapan\n")
+    (tmp_path / "lake").mkdir()
+    (tmp_path / "lake" / "r.csv").write_text("iso,n\nDE,1\nFR,2\nES,3\nJP,4\n")
+    run("build", tmp_path / "lake", tmp_path / "i", "--engine", "inline", "--quiet")
+    status, out, _ = run("discover", tmp_path / "i", tmp_path / "l.csv", "--on", "land", "--aliases", "-k", "3")
+    assert status == 0 and "country" in out
+    status, _, _ = run(
+        "join", tmp_path / "l.csv", tmp_path / "i", "--on", "land", "--aliases", "-o", tmp_path / "w.csv"
+    )
+    assert status == 0 and pd.read_csv(tmp_path / "w.csv")["n"].tolist() == [1, 2, 3, 4]

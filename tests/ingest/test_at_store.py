@@ -18,6 +18,7 @@ from dfjoin.ingest.requests import compact_request, merge_request, read_meta, re
 from dfjoin.sources.listing import list_tables
 from dfjoin.store import add_groups
 from dfjoin.types import IndexSettings
+from dfjoin.vectors import default_radius
 from tests.ingest.test_embed_driver import files_of
 from tests.vectors.makers import letters
 from tests.vectors.test_fasttext_model import write_model
@@ -141,12 +142,13 @@ class Machines:
 
 @pytest.mark.parametrize("kind", ["fasttext", "file", "function"])
 def test_vectors_are_made_where_the_index_lies(tmp_path, elsewhere, monkeypatch, kind):
-    """The driver writes no vector, and reads values to train a model and to choose the default radius alone."""
+    """The driver writes no vector, and reads values to train a model alone; a task chooses the default radius."""
     write_model(tmp_path / "model.bin")
     embedder = {"fasttext": "fasttext", "file": tmp_path / "model.bin", "function": letters}[kind]
     if kind == "function":
         pytest.importorskip("pyspark")
     elsewhere("driver")
+    monkeypatch.setattr(default_radius, "_LEAST_TRIALS", 10)
     words = [f"{a}{b} {c}" for a in "bcd" for b in ("ado", "ena", "iru") for c in ("street", "av.", "7")]
     frames = {name: pd.DataFrame({"name": [f"{word} {name}" for word in words], "n": range(27)}) for name in "xyz"}
     uri = f"local://{tmp_path / 'there'}"
@@ -160,9 +162,11 @@ def test_vectors_are_made_where_the_index_lies(tmp_path, elsewhere, monkeypatch,
     known = elsewhere
     engine._elsewhere = lambda machine: known("driver, begun anew" if machine == "driver" else machine)
     lake = dfjoin.open_lake(uri).add_vectors(embedder, progress=False, engine="spark")
-    assert engine.seen == ["embed"] * 5 + ["cells"]
+    assert engine.seen == ["radius", *["embed"] * 5, "cells"]
+    told = [(one.manifest.embedder.radius, one.manifest.embedder.evidence) for one in (lake, other)]
+    assert told[0] == told[1] and told[0][0] > 0
     names = [name for name in below(driver) if name.endswith(".npy")]
-    assert [name for name in names if "/models/" not in name and "vector" in name] == []
+    assert [name for name in names if "/models/" not in name and ("vector" in name or kind != "fasttext")] == []
     kept = [name for place in engine.places for name in below(place) if "/runs/" in name or "vectors-" in name]
     assert [name for name in kept if "/models/" not in name] == [], "a task leaves nothing of what it wrote"
     assert not list((tmp_path / "there" / "runs").glob("*"))

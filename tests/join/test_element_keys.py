@@ -75,6 +75,7 @@ def test_values_without_an_equal_key_are_left_to_likeness():
 
     class Found:
         left_rows, right_rows, distances = np.array([1]), np.array([1]), np.array([0.2])
+        chances = np.array([0.9])
 
     def matcher(own, other, known):
         asked.append((own.to_pylist(), other.to_pylist(), [side.tolist() for side in known]))
@@ -84,9 +85,9 @@ def test_values_without_an_equal_key_are_left_to_likeness():
     found, _ = match_elements(ElementKeys("left", ";"), cells, keys, matcher)
     assert asked == [(["ann", "bobb"], ["ann", "bob"], [[0], [0]])]
     assert list(zip(*(side.tolist() for side in found), strict=True)) == [
-        (0, 0, False, 0.0),
-        (0, 1, True, 0.2),
-        (1, 1, True, 0.2),
+        (0, 0, False, 0.0, 1.0),
+        (0, 1, True, 0.2, 0.9),
+        (1, 1, True, 0.2, 0.9),
     ]
 
 

@@ -15,7 +15,17 @@ QUIET = {"on_no_match": "ignore", "aggregate": None, "how": "inner"}
 
 def found(pairs):
     left, right = np.array(pairs, np.int64).reshape(-1, 2).T
-    return FuzzyJoin(left, right, np.full(left.size, 0.2), np.full(left.size, 0.01), None, 0.99, 0.9, "some joined")
+    return FuzzyJoin(
+        left,
+        right,
+        np.full(left.size, 0.2),
+        np.ones(left.size),
+        np.full(left.size, 0.01),
+        None,
+        0.99,
+        0.9,
+        "some joined",
+    )
 
 
 @pytest.mark.parametrize(
@@ -55,7 +65,15 @@ def test_the_other_pairs_stay_as_they_are():
 
 
 def every_fields(one):
-    return one.distances, one.errors, one.settings, one.estimated_precision, one.estimated_recall, one.reason
+    return (
+        one.distances,
+        one.chances,
+        one.errors,
+        one.settings,
+        one.estimated_precision,
+        one.estimated_recall,
+        one.reason,
+    )
 
 
 @pytest.mark.parametrize("names", [{}, {"on": ["first", "last"], "right_on": "name"}])

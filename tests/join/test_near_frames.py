@@ -56,6 +56,29 @@ def test_all_places_within_a_radius(places):
     assert counted["station"].fillna(0).tolist() == expected.sum(axis=1).tolist()
 
 
+@pytest.mark.parametrize("margin", [0.0, 40.0, 400.0])
+def test_a_margin_leaves_out_what_two_places_may_be(places, margin):
+    shops, stations = places
+    expected = np.sort(np.where(np.isnan(d := distances(shops, stations)), np.inf, d), axis=1)
+    is_clear = (expected[:, 0] <= 900) & (expected[:, 1] - np.minimum(expected[:, 0], 1e9) >= margin)
+    wide = shops.auto_join(stations, on=["lat", "lon"], radius=900, min_margin=margin, indicator=True, **PLACES)
+    assert (wide["station"].notna() == is_clear).all() and 0 < is_clear.sum() < len(shops)
+    assert f"if the next one is farther by {margin:g} or more" in str(dfjoin.report(wide))
+    again = shops.auto_join(stations, plan=wide.attrs["dfjoin"]["plan"])
+    assert again["station"].equals(wide["station"])
+
+
+def test_a_margin_between_texts():
+    names = pd.DataFrame({"name": ["Austrla", "Peru", "Chille", "Nigr"]})
+    lands = pd.DataFrame({"land": ["Austria", "Australia", "Peru", "Perua", "Chile", "Niger", "Nigeria"]})
+    options = {"on": "name", "right_on": "land", "mode": "fuzzy", "radius": 3, "radius_unit": "absolute"}
+    loose = names.auto_join(lands, **options)
+    assert loose["land"].tolist() == ["Austria", "Peru", "Chile", "Niger"]
+    strict = names.auto_join(lands, **options, min_margin=2)
+    assert strict["land"].isna().tolist() == [True, False, False, False]
+    assert strict["land"].tolist()[1:] == ["Peru", "Chile", "Niger"]
+
+
 @pytest.mark.parametrize("how", ["left", "inner", "right", "outer"])
 def test_a_plan_repeats_the_join(places, how):
     shops, stations = places
@@ -127,6 +150,16 @@ def test_texts_that_are_written_differently(mode, match):
             },
             InvalidTypeError,
             "`on` must name columns of numbers, and 'name' holds none",
+        ),
+        (
+            {"mode": "fuzzy", "on": "name", "right_on": "country", "partners": "all", "min_margin": 1},
+            InvalidParameterError,
+            '`min_margin` belongs to partners="nearest", got 1',
+        ),
+        (
+            {"mode": "fuzzy", "on": "name", "right_on": "country", "precision": 0.9, "min_margin": 1},
+            InvalidParameterError,
+            "`min_margin` must be left out where `precision` is given, got 1",
         ),
         ({"radius": 1.0}, InvalidParameterError, "`radius` does not apply when `other` is a DataFrame"),
     ],

@@ -312,7 +312,9 @@ def test_likeness_that_nobody_named_columns_for_joins_enough_keys_and_a_share_of
     def is_common(n_pairs, n_left, n_right):
         numbers = np.arange(n_pairs)
         kinds = np.full(n_pairs, KINDS.index(kind), np.int8)
-        return relate_module._is_common(KeyPairs(numbers, numbers, kinds, np.zeros(n_pairs)), n_left, n_right)
+        return relate_module._is_common(
+            KeyPairs(numbers, numbers, kinds, np.zeros(n_pairs), np.ones(n_pairs)), n_left, n_right
+        )
 
     assert is_common(least, most, 10 * most) and is_common(least, 10 * most, most)
     assert not is_common(least, most + 1, most + 1)

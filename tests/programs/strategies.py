@@ -30,6 +30,7 @@ from dfjoin.programs.code_operators import (
 from dfjoin.programs.combinations import COMBINATIONS, MOMENT_KINDS, NUMBER_KINDS
 from dfjoin.programs.conditions import Condition, is_shape, shape_of
 from dfjoin.programs.confidence import Alternative, Confidence
+from dfjoin.programs.entity_operators import GIVEN, Entity
 from dfjoin.programs.lookup import TABLES, GivenPairs, Lookup
 from dfjoin.programs.name_operators import NAME_FORMS, NormalName
 from dfjoin.programs.number_operators import (
@@ -105,6 +106,7 @@ _PARTS = [
 ]
 _ELEMENT_STEPS = st.one_of(
     st.builds(NormalName, st.sampled_from(NAME_FORMS)),
+    st.builds(Entity, st.sampled_from(["weekday", "US state", GIVEN]), st.just("a\x1fBé"), st.just("x y\x1fa.")),
     st.builds(Base, st.sampled_from(BASES), st.sampled_from(BASES)),
     st.builds(Case, st.sampled_from(CASES)),
     st.builds(Keep, st.sampled_from(sorted(CLASSES))),

@@ -97,7 +97,7 @@ def test_hostile_programs_are_refused_by_name(values, error, text):
 def test_stored_names_are_those_that_old_plans_hold():
     assert sorted(OPERATORS) == [
         *("after", "all_runs", "as_ratio", "base", "before", "case", "check_digit", "coded", "count"),
-        *("each_part", "exponent", "from_run", "gaps", "group", "headline", "isbn", "keep", "linear"),
+        *("each_part", "entity", "exponent", "from_run", "gaps", "group", "headline", "isbn", "keep", "linear"),
         *(
             "lookup",
             "mod_97",

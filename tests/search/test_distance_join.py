@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from dfjoin.errors import InvalidParameterError
-from dfjoin.search.distance.distance_join import nearest_pairs, with_partners
+from dfjoin.search.distance.distance_join import nearest_pairs, with_partners, with_precision
 
 
 def test_the_nearest_pair_of_each_key():
@@ -22,3 +22,13 @@ def test_partners_of_a_relation():
         assert with_partners(other, None) is other
         with pytest.raises(InvalidParameterError, match="`partners` belongs to candidates that were found by distance"):
             with_partners(other, "all")
+
+
+def test_the_precision_of_a_relation():
+    near = {"near": {"radius": 0.2, "radius_unit": "absolute", "partners": "nearest"}}
+    assert with_precision(near, None, is_bounded=False) is near
+    assert with_precision(near, 0.9, is_bounded=True) == {"near": {**near["near"], "precision": 0.9}}
+    free = with_precision(near, 0.9, is_bounded=False)["near"]
+    assert (free["radius"], free["radius_unit"], free["precision"]) == (1.0, "fraction", 0.9)
+    with pytest.raises(InvalidParameterError, match="`precision` belongs to candidates that were found by distance"):
+        with_precision({"programs": []}, 0.9, is_bounded=True)

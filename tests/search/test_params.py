@@ -53,6 +53,8 @@ class TestParams:
         for mode in MODES:
             if mode != owner:
                 text = f"`{argument}` belongs to mode=\"{owner}\", but the mode is '{mode}'; leave it out"
+                if argument == "plan" and mode == "embedding":  # which has plans of its own
+                    text = "`plan` must be one of 'tree', 'gemm', 'pexeso' with mode='embedding', got 'josie'"
                 with pytest.raises(InvalidParameterError, match=text):
                     search_params(mode=mode, **{argument: value})
 

@@ -449,6 +449,8 @@ def test_arguments(query, example_lake, monkeypatch):
         sdf.discover_joinable("Country", example_lake, where="there")
     with pytest.raises(InvalidParameterError, match="`progressive` returns two results"):
         sdf.discover_joinable("Country", example_lake, mode="lsh", progressive=True)
+    with pytest.raises(InvalidParameterError, match="`aliases` are searched for by a frame of pandas"):
+        sdf.discover_joinable("Country", example_lake, aliases=True)
     with pytest.raises(ColumnNotFoundError, match=r"`on` must name a column of the frame .*did you mean 'Country'"):
         sdf.discover_joinable("country", example_lake)
     with pytest.raises(InvalidParameterError, match="2 columns of the frame are called 'x'"):

@@ -53,6 +53,19 @@ def test_a_tree_is_that_of_its_arrays(n):
         make_tree(tree.projection, tree.tree.blocks, tree.tree.boxes, n + 100)
 
 
+@pytest.mark.parametrize(("n", "d"), [(1, 8), (6, 300), (20, 40)])
+def test_few_vectors_keep_their_distances(n, d):
+    """Of fewer vectors than numbers the axes are theirs: nothing of a vector is left out while axes suffice."""
+    rows = np.random.default_rng(n).normal(size=(n, d))
+    axes, center = fit_projection(rows)
+    assert axes.shape == (d, min(d, MAX_AXES))
+    np.testing.assert_allclose(axes.T @ axes, np.eye(axes.shape[1]), atol=1e-12)
+    moved = (rows - center) @ axes
+    np.testing.assert_allclose(np.linalg.norm(moved, axis=1), np.linalg.norm(rows - center, axis=1), rtol=1e-9)
+    variances = np.square(moved).sum(axis=0)
+    assert (np.diff(variances) <= 1e-9 * variances.max()).all()
+
+
 def test_no_vectors_have_axes_too():
     tree, _ = build_tree(np.empty((0, 4), np.float32))
     assert features_of(np.ones((2, 4), np.float32), tree.projection).shape == (2, 9)

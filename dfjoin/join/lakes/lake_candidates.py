@@ -13,13 +13,14 @@ from dfjoin.join.lakes.novelty import IndexedKey, adds_columns, adds_columns_by_
 from dfjoin.join.lakes.second_column import find_key_of_two, find_second_column
 from dfjoin.join.options import JoinOptions
 from dfjoin.join.plan import JoinStep, json_label
+from dfjoin.join.relation_kinds import distance_relation
 from dfjoin.join.rows.date_columns import asof_dates
 from dfjoin.join.rows.dated_rows import KeyLink
 from dfjoin.join.rows.execute import RightSide, relationship_of
 from dfjoin.join.rows.read_rows import TableRows, columns_to_add, link_keys, read_rows
 from dfjoin.join.rows.report import JoinAccount
 from dfjoin.search.candidates import JoinCandidates
-from dfjoin.search.distance.distance_join import with_partners
+from dfjoin.search.distance.distance_join import with_partners, with_precision
 from dfjoin.search.found import RowName, SearchContext, name_of_row
 from dfjoin.search.period_search import PeriodCandidate
 from dfjoin.search.query import QueryColumn
@@ -373,7 +374,10 @@ class LakeCandidates:
         aggregate = self.options.aggregate
         if isinstance(aggregate, dict):  # a rule may be meant for another of the tables
             aggregate = {name: rule for name, rule in aggregate.items() if name in table.column_names}
-        relation = with_partners(context.relation_of(row), self.options.partners)
+        relation = with_partners(context.relation_of(row), self.options.partners, self.options.min_margin)
+        if distance_relation(relation) is not None:  # else keys are equal, or name the same things
+            is_bounded = context.params.radius is not None
+            relation = with_precision(relation, self.options.precision, is_bounded=is_bounded)
         step = JoinStep(on, row.table, right_on, columns, {}, aggregate, query.pad, query.dayfirst, relation)
         period = context.period_of(row)
         if period is not None:

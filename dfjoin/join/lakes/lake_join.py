@@ -18,7 +18,7 @@ from dfjoin.join.rows.read_rows import link_keys, read_rows
 from dfjoin.join.rows.report import JoinAccount, joined_before
 from dfjoin.search.candidates import JoinCandidates
 from dfjoin.search.column_search import search_columns, search_queries, warn_of_missing
-from dfjoin.search.discover import has_composite_key, make_key, query_columns
+from dfjoin.search.discover import has_composite_key, make_key, query_columns, with_aliases
 from dfjoin.search.found import RowName, name_of_row
 from dfjoin.search.modes import mode_of
 from dfjoin.search.params import search_params
@@ -127,6 +127,7 @@ class _LakeRanking:
             exclude=None if options.exclude is None else list(options.exclude),
             pad=options.pad,
             dayfirst=options.dayfirst,
+            aliases=options.aliases,
             radius=options.radius,
             radius_unit=options.radius_unit,
         )
@@ -153,7 +154,8 @@ class _LakeRanking:
     def search(self, *, is_first: bool = True) -> JoinCandidates:
         """Return the candidates; of a key of several columns those that may be joined, else those that come nearest."""
         if self._key is None:
-            return search_queries(self._snapshot, self.queries, self._params, is_first=is_first)
+            found = search_queries(self._snapshot, self.queries, self._params, is_first=is_first)
+            return with_aliases(found, self.queries, self._params) if self._params.aliases else found
         limits = replace(self._params, threshold=self._options.threshold, min_score=self._options.least_score(True))
         hits = search_columns(self._snapshot, self._key, limits)
         return warn_of_missing(hits if len(hits) else search_columns(self._snapshot, self._key, self._params))

@@ -163,7 +163,7 @@ def _tables_of_pairs(
     for row in rows:
         if row.score >= options.min_score and row.containment >= options.threshold:
             ways.setdefault(row.table, {}).setdefault(row.query_column, row)
-            if row.relationship.endswith(":1"):
+            if isinstance(row.relationship, str) and row.relationship.endswith(":1"):
                 keyed.add(row.table)
     order = list(context.queries)
     headers = {name: headers_of([name]) for name in order}

@@ -226,6 +226,7 @@ def _with_groups(relation: Relation, groups: list[tuple[list[int], list[int]]]) 
             np.concatenate([pairs.right[is_old], relation.right.index.n_keys + numbers]),
             np.concatenate([pairs.kinds[is_old], pairs.kinds[at]]),
             np.concatenate([pairs.distances[is_old], pairs.distances[at]]),
+            np.concatenate([pairs.chances[is_old], pairs.chances[at]]),
         ),
         relation.programs,
         relation.fuzzy,

@@ -57,11 +57,11 @@ def keep_explained(found: FuzzyJoin, columns: Mapping[str, pa.Array], texts: pa.
         is_explained &= _tell(values, other_words)
     if is_explained.all():
         return found
-    rows = {name: getattr(found, name)[is_explained] for name in ("left_rows", "right_rows", "distances", "errors")}
+    kept = found.take(np.flatnonzero(is_explained))
     if not is_explained.any():
         nothing = "what is alike tells nothing of one of the columns of the key"
-        return replace(found, **rows, estimated_precision=None, estimated_recall=None, reason=nothing)
-    return replace(found, **rows)
+        return replace(kept, estimated_precision=None, estimated_recall=None, reason=nothing)
+    return kept
 
 
 def _tell(values: list[str | None], others: list[list[str]]) -> NDArray[np.bool_]:

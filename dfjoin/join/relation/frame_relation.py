@@ -18,6 +18,7 @@ from dfjoin.join.relation.frame_keys import KeyLabels, are_enough, leaves_texts
 from dfjoin.join.relation.key_evidence import MIN_ONE_SIDED, MIN_ONE_SIDED_UNNAMED, is_row_number
 from dfjoin.join.relation.key_relation import KINDS, Relation
 from dfjoin.join.relation.relate import relate
+from dfjoin.programs.entity_operators import Entity
 from dfjoin.programs.name_operators import NormalName
 from dfjoin.transform.evidence.prepared_columns import Column
 from dfjoin.values.cells import CONVERSION_ERRORS, cell_texts
@@ -113,7 +114,7 @@ def reason_against_relation(
     reads_one = not refused[0].isdisjoint(relation.left_columns) or not refused[1].isdisjoint(relation.right_columns)
     is_made = 2 * (relation.pairs.kinds == KINDS.index("program")).sum() >= relation.pairs.kinds.size
     is_made &= not any(
-        step.operator is NormalName
+        step.operator in (NormalName, Entity)
         for ranked in relation.programs.programs
         for piece in ranked.program.pieces
         for step in piece.all_steps

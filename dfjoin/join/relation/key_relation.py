@@ -75,12 +75,15 @@ class KeyPairs(NamedTuple):
         How they were matched, by number in `KINDS`.
     distances : ndarray of float64
         0 for equal keys and for those that a program relates.
+    chances : ndarray of float64
+        How likely each pair is right, by estimate; 1 for equal keys.
     """
 
     left: NDArray[np.int64]
     right: NDArray[np.int64]
     kinds: NDArray[np.int8]
     distances: NDArray[np.float64]
+    chances: NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -163,15 +166,16 @@ class Relation:
         right = np.append(self.pairs.right[kept], np.array([other for _, other in new], np.int64))
         kinds = np.append(self.pairs.kinds[kept], np.full(len(new), KINDS.index("reviewed"), np.int8))
         distances = np.append(self.pairs.distances[kept], np.zeros(len(new)))
+        chances = np.append(self.pairs.chances[kept], np.ones(len(new)))
         order = np.lexsort((right, left))
-        return replace(self, pairs=KeyPairs(left[order], right[order], kinds[order], distances[order]))
+        return replace(self, pairs=KeyPairs(*(one[order] for one in (left, right, kinds, distances, chances))))
 
     def explained(self) -> tuple[int, int]:
         """Return the rows of the source that programs join, or that are equal, and all of its rows that have a key."""
         is_forward = self.programs.direction != "right_to_left"
         side, keys = (self.left, self.pairs.left) if is_forward else (self.right, self.pairs.right)
         joined = np.zeros(side.index.n_keys, np.bool_)
-        joined[keys[self.pairs.kinds != KINDS.index("fuzzy")]] = True
+        joined[keys[self.pairs.kinds < KINDS.index("fuzzy")]] = True
         is_key = pc.is_valid(side.texts()).to_numpy(zero_copy_only=False)
         codes = side.index.codes
         return int((joined & is_key)[codes].sum()), int(is_key[codes].sum())

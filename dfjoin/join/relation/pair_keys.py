@@ -113,7 +113,9 @@ def _pairs_of_programs(programs: TransformJoin, left: DistinctKeys, right: Disti
     is_copy = np.array([ranked.program.is_identity for ranked in programs.programs] or [False])
     is_copy &= programs.target is not None and programs.target.is_identity
     kinds = np.where(is_copy[rows.programs], KINDS.index("equal"), KINDS.index("program")).astype(np.int8)
-    return KeyPairs(rows.left_rows, rows.right_rows, kinds, np.zeros(rows.left_rows.size)), respelled
+    precisions = np.array([ranked.precision for ranked in programs.programs] or [1.0])
+    chances = np.where(is_copy[rows.programs], 1.0, precisions[rows.programs])
+    return KeyPairs(rows.left_rows, rows.right_rows, kinds, np.zeros(chances.size), chances), respelled
 
 
 def _count_respelled(programs: TransformJoin, rows: RowJoin, left: DistinctKeys, right: DistinctKeys) -> int:
@@ -145,10 +147,12 @@ def _with_fuzzy(pairs: KeyPairs, fuzzy: FuzzyJoin) -> KeyPairs:
         np.concatenate([pairs.right, fuzzy.right_rows]),
         np.concatenate([pairs.kinds, kinds]),
         np.concatenate([pairs.distances, fuzzy.distances]),
+        np.concatenate([pairs.chances, fuzzy.chances]),
     )
 
 
 def _sort_pairs(pairs: KeyPairs) -> KeyPairs:
     """Sort pairs by left key, then right key; a key that a program joins is not joined by similarity as well."""
     order = np.lexsort((pairs.right, pairs.left))
-    return KeyPairs(pairs.left[order], pairs.right[order], pairs.kinds[order], pairs.distances[order])
+    left, right, kinds, distances, chances = pairs
+    return KeyPairs(left[order], right[order], kinds[order], distances[order], chances[order])

@@ -31,6 +31,7 @@ from dfjoin.transform.pairs.casing import spell_as_targets
 from dfjoin.transform.pairs.read_constants import read_constants
 from dfjoin.transform.pairs.sides import Needs
 from dfjoin.transform.relations.named_operators import ACCEPT, relate_named
+from dfjoin.transform.relations.relate_entities import relate_entities
 from dfjoin.transform.relations.relate_names import relate_names
 
 __all__ = ["relate", "relate_again"]
@@ -97,7 +98,8 @@ def relate(
     Source: thesis, sections 4.4 (programs) and 4.6 (the fuzzy join covers what they do not, and compares what they
     cut out of the keys, not the keys as they are). Programs decide which columns are the key, if the caller did not;
     without any, the pair of columns whose values share the most rare words is looked at. Names of people and of
-    organisations in many forms are related by a normal form, if that relates more of them. If a key is named on either
+    organisations in many forms are related by a normal form, if that relates more of them; so are names of countries,
+    months, units and the like in other languages, and their codes. If a key is named on either
     side, and the cells of one list keys of the other, their values are compared in place of the cells.
     """
     tried: list[str] = []
@@ -112,6 +114,9 @@ def relate(
         programs, tried = _find_programs(left, right, on, right_on, options, is_named)
     if equals_first and on is not None and right_on is not None:
         programs = _with_equal_keys(programs, left[on[0]], right[right_on[0]])
+    entities = _by_entities(programs, left, right, (on, right_on), options)
+    if entities is not None:
+        programs, tried = entities, []
     if not programs.found:
         is_chosen = on is None or right_on is None
         equality = _equal_keys(left, right, on, right_on, options)
@@ -150,7 +155,7 @@ def _find_programs(
     is_named: bool,
 ) -> tuple[TransformJoin, list[str]]:
     """Learn programs; else relate what the caller named by a named operator; else say what was tried, and proposed."""
-    accepts, precision = options.transform == "accept", min(MIN_PRECISION, options.precision)
+    accepts, precision = options.transform == "accept", min(MIN_PRECISION, options.likeness_precision)
     needs = Needs(precision=precision) if is_named else Needs()
     programs = find_programs(left, right, on=on, right_on=right_on, examples=options.examples, needs=needs)
     if not programs.found and is_named and on and right_on and options.examples is None:
@@ -169,6 +174,31 @@ def _find_programs(
         programs = read_constants(programs, left, right)
     programs = spell_as_targets(programs, left, right)
     return programs, [] if programs.found else list(programs.tried)
+
+
+def _by_entities(
+    programs: TransformJoin,
+    left: TextColumns,
+    right: TextColumns,
+    named: tuple[Sequence[str] | None, Sequence[str] | None],
+    options: JoinOptions,
+) -> TransformJoin | None:
+    """Relate columns by the things that they name, where that relates more of them than programs do.
+
+    They are those that the caller named, or that programs relate, else any two.
+    """
+    if options.transform is False or options.examples is not None or options.aliases is False or programs.basis:
+        return None
+    if programs.found:
+        columns = programs.source_columns, programs.target_columns
+        named = columns[::-1] if programs.direction == "right_to_left" else columns
+    if any(names is not None and len(names) != 1 for names in named):
+        return None
+    sides = [
+        table if names is None else {name: table[name] for name in names}
+        for table, names in zip((left, right), named, strict=True)
+    ]
+    return relate_entities(sides[0], sides[1], programs, options.given_aliases)
 
 
 def _by_names(programs: TransformJoin, left: TextColumns, right: TextColumns, options: JoinOptions) -> TransformJoin:
@@ -249,7 +279,7 @@ def _relate_elements(
         is_slow = options.fuzzy is None and max(len(own), len(other)) > _QUICK_KEYS
         if options.fuzzy is False or is_slow:
             return None
-        return find_fuzzy(own, other, precision=options.precision, known=known)
+        return find_fuzzy(own, other, precision=options.likeness_precision, known=known)
 
     names = TransformJoin("left_to_right", tuple(on), tuple(right_on))
     return _pair_elements(names, elements, own, other, match_values)
@@ -261,7 +291,7 @@ def _pair_elements(
     """Pair keys by the values that the cells of one side list."""
     found, fuzzy = match_elements(elements, own.texts(), other.texts(), matcher)
     kinds = np.where(found.is_alike, KINDS.index("fuzzy"), KINDS.index("program")).astype(np.int8)
-    pairs = KeyPairs(found.left, found.right, kinds, found.distances)
+    pairs = KeyPairs(found.left, found.right, kinds, found.distances, found.chances)
     columns = list(names.source_columns), list(names.target_columns)
     return Relation(*columns, own, other, pairs, names, fuzzy, elements)
 
@@ -323,5 +353,5 @@ def _find_fuzzy(
             f"{n_left_over:,} keys are left to be joined by likeness with {n_right:,}, which takes minutes; pass "
             "fuzzy=True to do it"
         )
-    found = find_fuzzy(left, right, precision=options.precision, known=(known.left, known.right))
+    found = find_fuzzy(left, right, precision=options.likeness_precision, known=(known.left, known.right))
     return found, "" if len(found) else found.reason

@@ -30,7 +30,21 @@ from dfjoin.values.cells import CONVERSION_ERRORS
 from dfjoin.values.frames import as_objects, workable_frame
 from dfjoin.values.key_index import KeyIndex
 
-__all__ = ["MadeOne", "RightSide", "StepResult", "join_step", "name_columns", "one_row_per_key", "relationship_of"]
+__all__ = [
+    "MARKS",
+    "MadeOne",
+    "RightSide",
+    "StepResult",
+    "join_step",
+    "match_marks",
+    "name_columns",
+    "one_row_per_key",
+    "relationship_of",
+]
+
+MARKS = ("_match", "_distance", "_probability")
+"""Columns that `indicator` adds where keys are not equal: how they were matched, how far they are apart, how likely
+they belong together."""
 
 
 @dataclass(frozen=True)
@@ -60,6 +74,10 @@ class RightSide:
         the result does not depend on the rows that match. A column that is not named tells it by its rows.
     facts : RightFacts or None
         What is known of the whole table; None: these rows tell.
+    marks : DataFrame or None
+        How the key of each row was matched, see `match_marks`; None: keys are equal.
+    decided : dict
+        Fields of the step that pairing the keys decided, so that a later join by the same plan decides nothing anew.
     """
 
     frame: pd.DataFrame
@@ -72,6 +90,8 @@ class RightSide:
     object_kinds: dict[str, str] = field(default_factory=dict)
     rows: NDArray[np.int64] | None = None
     facts: RightFacts | None = None
+    marks: pd.DataFrame | None = None
+    decided: dict[str, Any] = field(default_factory=dict)
 
     def rules(self, aggregate: Any, step: JoinStep) -> CellRules:
         """Decide how cells of several rows become one, as a step says that was made before.
@@ -89,6 +109,23 @@ class RightSide:
             is_unique = bool((np.bincount(codes, minlength=self.n_keys) <= 1).all())
         measures = None if step.measures is None else set(step.measures)
         return CellRules(aggregate, is_unique, facts.is_measure if measures is None else measures.__contains__)
+
+
+def match_marks(kinds: NDArray[np.object_], pairs: Any, of_row: NDArray[np.int64]) -> pd.DataFrame:
+    """Tell of each row of a right side how its key was matched, for `indicator`.
+
+    Parameters
+    ----------
+    kinds : ndarray of object, shape (n_pairs,)
+    pairs : PairedKeys or KeyPairs
+        With the distance of each pair, and how likely it is right, unless that is not estimated.
+    of_row : ndarray of int64
+        Number of the pair; -1: the row has no partner.
+    """
+    chances = pairs.chances if pairs.chances.size else np.full(pairs.left.size, np.nan)
+    numbers = [np.append(one, np.nan)[of_row] for one in (pairs.distances, chances)]
+    told = pd.Series([None if number < 0 else kinds[number] for number in of_row.tolist()], dtype="str")
+    return pd.DataFrame(dict(zip(MARKS, (told, *numbers), strict=True)))
 
 
 @dataclass(frozen=True)
@@ -187,6 +224,8 @@ def join_step(df: pd.DataFrame, step: JoinStep, left: KeyIndex, right: RightSide
     """
     df = workable_frame(df)
     right = replace(right, frame=workable_frame(right.frame), keys=workable_frame(right.keys))
+    if options.indicator and right.marks is not None:
+        right = replace(right, frame=right.frame.assign(**{name: right.marks[name] for name in right.marks}))
     aggregate = check_aggregate(step.aggregate, list(right.frame.columns))
     relationship = relationship_of(left.codes, right.codes, right.n_keys, right.rows)
     made_one = MadeOne(right.frame, right.keys, right.codes)
@@ -233,7 +272,7 @@ def join_step(df: pd.DataFrame, step: JoinStep, left: KeyIndex, right: RightSide
         relationship=relationship,
         rows_matched=n_matched,
         values_matched=n_values,
-        decided=made_one.decided,
+        decided=made_one.decided | right.decided,
     )
 
 

@@ -18,7 +18,7 @@ from dfjoin.join.output_names import stem_of
 from dfjoin.join.plan import JoinStep
 from dfjoin.join.relation_kinds import distance_relation
 from dfjoin.join.rows.dated_rows import DatedLink, KeyLink, every_row, is_of_dates_alone
-from dfjoin.join.rows.execute import RightSide
+from dfjoin.join.rows.execute import RightSide, match_marks
 from dfjoin.join.rows.period_rows import PeriodLink
 from dfjoin.join.rows.right_facts import TableFacts
 from dfjoin.search.distance.distance_join import DistanceRelation, PairedKeys
@@ -159,16 +159,17 @@ class _ProgramLink:
         values = rows.keys[self.name]
         pairs = join_rows(self._join, self._texts, {self.name: _texts_of(values)})
         relation = {"transform": self.step.relation}
-        found = PairedKeys(pairs.left_rows, pairs.right_rows, values.codes.astype(np.int64), len(values))
-        return _side_of_pairs(self, rows, found, keeps_all, relation)
+        codes, none = values.codes.astype(np.int64), np.zeros(pairs.left_rows.size)
+        found = PairedKeys(pairs.left_rows, pairs.right_rows, codes, len(values), none)
+        return _side_of_pairs(self, rows, found, keeps_all, relation, "program")
 
 
 def _side_of_pairs(
-    link: KeyLink, rows: TableRows, pairs: PairedKeys, keeps_all: bool, relation: dict[str, Any]
+    link: KeyLink, rows: TableRows, pairs: PairedKeys, keeps_all: bool, relation: dict[str, Any], kind: str
 ) -> RightSide:
     """Return the rows of a table whose key is paired with keys of the frame, and with `keeps_all` the others.
 
-    A row stands there once for each of its pairs.
+    A row stands there once for each of its pairs; `kind` says how they were matched.
     """
     of_pair, chosen = expand_pairs(pairs.right, pairs.codes, pairs.n_keys)
     codes, n_keys = pairs.left[of_pair], link.index.n_keys
@@ -176,13 +177,15 @@ def _side_of_pairs(
         alone = np.setdiff1d(np.arange(pairs.codes.size), chosen)
         chosen, codes = np.append(chosen, alone), np.append(codes, n_keys + np.arange(alone.size))
         n_keys += alone.size
+        of_pair = np.append(of_pair, np.full(alone.size, -1))
     order = np.argsort(chosen, kind="stable")
     chosen, codes = chosen[order], codes[order]
+    marks = match_marks(np.full(pairs.left.size, kind, object), pairs, of_pair[order])
     frame = rows.to_frame(columns_to_add(rows.table, link.step), chosen)
     left_out = left_out_columns(rows.table, link.step)
     stem = stem_of(rows.table.name)
     none, facts = frame.iloc[:, :0], TableFacts(rows.table)
-    return RightSide(frame, none, codes, n_keys, stem, relation, left_out, rows.kinds, chosen, facts)
+    return RightSide(frame, none, codes, n_keys, stem, relation, left_out, rows.kinds, chosen, facts, marks)
 
 
 class _DistanceLink:
@@ -191,6 +194,7 @@ class _DistanceLink:
     def __init__(self, left: KeyColumns, table: LakeTable, step: JoinStep, relation: DistanceRelation) -> None:
         parts = [left.point_values(left.position(label), step.pad, step.dayfirst) for label in step.on]
         self.step = step
+        self._relation = relation
         self._keys = relation.keys(parts, table.snapshot)
         self.index = KeyIndex(self._keys.codes, self._keys.n_keys)
 
@@ -199,7 +203,8 @@ class _DistanceLink:
 
     def right_side(self, rows: TableRows, keeps_all: bool) -> RightSide:
         pairs = self._keys.pairs([rows.keys[name] for name in self.step.right_on])
-        return _side_of_pairs(self, rows, pairs, keeps_all, self.step.relation or {})
+        told, learned = self._relation.described(pairs), {"relation": self._relation.learned(pairs)}
+        return replace(_side_of_pairs(self, rows, pairs, keeps_all, told, self._relation.MEASURE), decided=learned)
 
 
 def _values_of(texts: list[str]) -> ValueSet:

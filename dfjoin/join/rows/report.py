@@ -252,16 +252,21 @@ def _relation_lines(relation: dict[str, Any]) -> list[str]:
     near = distance_relation(relation)
     if near is not None:
         lines.append(f"  {near.describe()}")
-    found = relation.get("fuzzy")
-    if found:
-        estimate = found["estimated_precision"]
-        if estimate is None:
-            asked = found["settings"]["precision"]
-            shown = f"by the threshold of an earlier join, which was asked for a precision of {asked:g}"
-        else:
-            shown = f"precision about {estimate:.3f}"
-        lines.append(f"  by likeness: {found['n_pairs']:,} keys, {shown}")
+    if found := relation.get("fuzzy"):
+        lines.append("  " + _likeness_text(found))
     return lines
+
+
+def _likeness_text(found: dict[str, Any]) -> str:
+    """Say how many keys likeness joins, and what share of them is right by estimate, or why it joins none."""
+    if not found["n_pairs"]:
+        return str(found["reason"])
+    if found["estimated_precision"] is None:
+        asked = found["settings"]["precision"]
+        shown = f"by the threshold of an earlier join, which was asked for a precision of {asked:g}"
+    else:
+        shown = f"precision about {found['estimated_precision']:.3f}"
+    return f"by likeness: {found['n_pairs']:,} keys, {shown}"
 
 
 def _target_text(target: dict[str, Any] | None) -> str:

@@ -93,8 +93,8 @@ class TableFacts:
         return False if len(records) == 1 else None
 
     def is_measure(self, name: str) -> bool:
-        """Tell whether a column of numbers measures something."""
-        return is_measured(name, self.numbers(name))
+        """Tell whether a column of numbers measures something; how near a pair is, which no table has, does."""
+        return name not in self._table.column_names or is_measured(name, self.numbers(name))
 
     def numbers(self, name: str) -> NumberColumn:
         """Describe the numbers of a column as the index has it."""

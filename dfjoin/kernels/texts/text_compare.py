@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from dfjoin.kernels.numba._compile import njit_inner, njit_lean
 from dfjoin.kernels.texts.edit_distance import slice_edit_distance
-from dfjoin.kernels.texts.text_scan import decode, hash_of, most_edits, to_grams
+from dfjoin.kernels.texts.text_scan import decode, hash_of, is_known, most_edits, to_grams
 
 __all__ = ["GRAM_SLOTS", "CompareScratch", "SpelledPairs", "compare_texts"]
 
@@ -122,11 +122,24 @@ def _shared_grams(texts, text, scratch):
 
 
 @njit_inner
-def _edits_of_ascii(size, places, data, start, end, most):
+def _edits_of_ascii(queries, q, places, texts, text, most):
     """Count the edits of a query text of up to 64 characters of ASCII and a text; beyond `most`, return more than that.
 
-    As `slice_edit_distance`, of one block, without decoding: a character beyond ASCII is none of the query text's.
+    As `slice_edit_distance`, of one block, without decoding: a character beyond ASCII is none of the query text's. What
+    both begin and end with is left out.
     """
+    own, first, last_own = queries.data, queries.starts[q], queries.ends[q]
+    data, start, end = texts.data, texts.starts[text], texts.ends[text]
+    while first < last_own and start < end and own[first] == data[start]:
+        first, start = first + 1, start + 1
+    while first < last_own and start < end and own[last_own - 1] == data[end - 1]:
+        last_own, end = last_own - 1, end - 1
+    shift, size = np.uint64(first - queries.starts[q]), last_own - first
+    if size == 0:
+        edits = 0
+        for i in range(start, end):
+            edits += data[i] & 0xC0 != 0x80
+        return edits
     one = np.uint64(1)
     plus, minus, last = ~np.uint64(0), np.uint64(0), one << np.uint64(size - 1)
     edits, left = size, end - start
@@ -135,7 +148,7 @@ def _edits_of_ascii(size, places, data, start, end, most):
         left -= 1
         if byte & 0xC0 == 0x80:
             continue
-        equal = places[byte] if byte < _ASCII else np.uint64(0)
+        equal = places[byte] >> shift if byte < _ASCII else np.uint64(0)
         x = equal | minus
         diagonal = (((equal & plus) + plus) ^ plus) | equal
         right_plus = minus | ~(diagonal | plus)
@@ -175,7 +188,7 @@ def _prepare(queries, q, limit, scratch):
 
 
 @njit_lean
-def compare_texts(queries, candidates, n, texts, limit, scratch, pairs):
+def compare_texts(queries, candidates, n, texts, limit, scratch, lists, pairs):
     """Compute the distances of proposed pairs, and keep those within the radius.
 
     Parameters
@@ -187,6 +200,8 @@ def compare_texts(queries, candidates, n, texts, limit, scratch, pairs):
         Candidates.
     limit : TextLimit
     scratch : CompareScratch
+    lists : KnownLists
+        Texts whose list the query text has met are left out.
     pairs : SpelledPairs
         Output, in the order of the candidates; room for all of them.
 
@@ -205,6 +220,8 @@ def compare_texts(queries, candidates, n, texts, limit, scratch, pairs):
         q, text = candidates.queries[i], candidates.texts[i]
         if q != before:
             before, is_short = q, _prepare(queries, q, limit, scratch)
+        if lists.of_text.size and (is_known(lists, q, text) or lists.met[lists.of_text[text]] == q):
+            continue
         own, other = queries.sizes[q], texts.sizes[text]
         if limit.is_grams:
             shared = _shared_grams(texts, text, scratch)
@@ -212,7 +229,7 @@ def compare_texts(queries, candidates, n, texts, limit, scratch, pairs):
         else:
             if is_short:
                 most = most_edits(limit, max(own, other))
-                edits = _edits_of_ascii(own, scratch.places, texts.data, texts.starts[text], texts.ends[text], most)
+                edits = _edits_of_ascii(queries, q, scratch.places, texts, text, most)
                 if edits > most:
                     continue
             else:
@@ -221,4 +238,7 @@ def compare_texts(queries, candidates, n, texts, limit, scratch, pairs):
         if distance <= limit.radius:
             pairs.queries[n_found], pairs.texts[n_found], pairs.distances[n_found] = q, text, distance
             n_found += 1
+            if lists.of_text.size:
+                lists.met[lists.of_text[text]] = q
+                lists.last[q] = lists.of_text[text]
     return n_found

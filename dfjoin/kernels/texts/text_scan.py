@@ -13,11 +13,13 @@ from dfjoin.kernels.texts.edit_distance import count_bits
 
 __all__ = [
     "BLOCK",
+    "KnownLists",
     "ScanTexts",
     "TextCandidates",
     "TextLimit",
     "decode",
     "hash_of",
+    "is_known",
     "most_edits",
     "propose_texts",
     "sign_texts",
@@ -55,6 +57,27 @@ class ScanTexts(NamedTuple):
     sizes: NDArray[np.int64]
     words: NDArray[np.uint64]
     indptr: NDArray[np.int64]
+
+
+class KnownLists(NamedTuple):
+    """Lists of columns that hold texts: once a query text has met one text of a list, the others tell nothing more.
+
+    Parameters
+    ----------
+    of_text : ndarray of int64, shape (n_texts,)
+        The list of the columns of each text; without an entry where all pairs are wanted.
+    of_query : ndarray of int64, shape (n_query_texts,)
+        The list of the text that is equal to each query text, -1 for none.
+    last : ndarray of int64, shape (n_query_texts,)
+        Changed: the list that each query text has met last; -1 at first.
+    met : ndarray of int64, shape (n_lists,)
+        Changed: the last query text that met a text of the list; -1 at first.
+    """
+
+    of_text: NDArray[np.int64]
+    of_query: NDArray[np.int64]
+    last: NDArray[np.int64]
+    met: NDArray[np.int64]
 
 
 class TextLimit(NamedTuple):
@@ -297,8 +320,29 @@ def _near_block(texts, start, end, queries, q, most):
     return bits
 
 
+@njit_inner
+def is_known(lists, query, text):
+    """Tell whether the list of a text is that of the query text, or the one that it has met last.
+
+    Parameters
+    ----------
+    lists : KnownLists
+    query, text : int
+
+    Returns
+    -------
+    bool
+
+    Notes
+    -----
+    O(1).
+    """
+    own = lists.of_text[text]
+    return own == lists.of_query[query] or own == lists.last[query]
+
+
 @njit_lean
-def propose_texts(queries, begin, stop, texts, limit, most, candidates, state, stats):
+def propose_texts(queries, begin, stop, texts, limit, lists, most, candidates, state, stats):
     """List the pairs of a query text and a text that no filter excludes.
 
     Parameters
@@ -308,6 +352,8 @@ def propose_texts(queries, begin, stop, texts, limit, most, candidates, state, s
         The query texts to look for.
     texts : ScanTexts
     limit : TextLimit
+    lists : KnownLists
+        Texts whose list the query text has met last, or holds itself, are left out.
     most : ndarray of int64, shape (stop - begin,)
         Scratch.
     candidates : TextCandidates
@@ -352,6 +398,8 @@ def propose_texts(queries, begin, stop, texts, limit, most, candidates, state, s
                 while bits:
                     text = start + count_bits(~bits & (bits - _ONE))
                     bits &= bits - _ONE
+                    if lists.of_text.size and is_known(lists, q, text):
+                        continue
                     candidates.queries[n], candidates.texts[n] = q, text
                     n += 1
     state[0], state[2] = texts.indptr.size, n

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import MISSING, asdict, dataclass, field, fields
+from dataclasses import MISSING, asdict, dataclass, field, fields, replace
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from dfjoin import _validation as check
 from dfjoin.errors import InvalidParameterError, InvalidTypeError
+from dfjoin.fuzzy.result import FuzzyJoin, FuzzySettings
 from dfjoin.store.snapshot import Snapshot
 from dfjoin.values.key_index import Vocabulary
 from dfjoin.values.value_set import ValueSet
@@ -27,6 +28,7 @@ __all__ = [
     "nearest_pairs",
     "with_equal",
     "with_partners",
+    "with_precision",
 ]
 
 PARTNERS = ("nearest", "all")
@@ -37,7 +39,8 @@ class PairedKeys(NamedTuple):
     """Pairs of a key of the frame and one of the table, and the keys of the table.
 
     `codes` is the key of each row of the table, `n_keys` how many keys it has, `distances` how far the keys of each
-    pair are apart as a user is told it (empty where nobody asks).
+    pair are apart as a user is told it (empty where nobody asks), `chances` how likely each is right (empty where that
+    is not estimated), and `likeness` what is expected of those that are not equal.
     """
 
     left: NDArray[np.int64]
@@ -45,6 +48,8 @@ class PairedKeys(NamedTuple):
     codes: NDArray[np.int64]
     n_keys: int
     distances: NDArray[np.float64] = np.empty(0)
+    chances: NDArray[np.float64] = np.empty(0)
+    likeness: FuzzyJoin | None = None
 
 
 class NearPairs(NamedTuple):
@@ -151,8 +156,16 @@ class DistanceRelation(ABC):
 
     Parameters
     ----------
+    radius : float
+    radius_unit : str
     partners : {"nearest", "all"}
         Which keys within the radius are partners.
+    min_margin : float or None
+        The nearest one is only if the next one is farther by so much, in the unit of the radius.
+    precision : float or None
+        Those are that are likely right, so that this share of them is, by estimate; None: `partners` says which.
+    likeness : dict or None
+        The threshold of an earlier join at that precision, see `dfjoin.fuzzy.result.FuzzySettings`.
     """
 
     KIND: ClassVar[str]
@@ -162,11 +175,27 @@ class DistanceRelation(ABC):
     MEASURE: ClassVar[str] = "distance"
     """What is small between partners."""
 
+    radius: float
+    radius_unit: str
     partners: str = field(default=PARTNERS[0], kw_only=True)
+    min_margin: float | None = field(default=None, kw_only=True)
+    precision: float | None = field(default=None, kw_only=True)
+    likeness: dict[str, Any] | None = field(default=None, kw_only=True)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the relation as plain JSON values."""
-        return {self.KIND: asdict(self)}
+        return {self.KIND: {name: value for name, value in asdict(self).items() if value is not None}}
+
+    def learned(self, pairs: PairedKeys) -> dict[str, Any]:
+        """Return the relation for a plan, as plain JSON values, with the threshold that a join has chosen."""
+        found = pairs.likeness
+        if found is None or found.settings is None:
+            return self.to_dict()
+        return replace(self, likeness=found.settings.to_dict()).to_dict()
+
+    def described(self, pairs: PairedKeys) -> dict[str, Any]:
+        """Return the relation for a report, as plain JSON values, with what is expected of a join."""
+        return self.to_dict() if pairs.likeness is None else self.to_dict() | {"fuzzy": pairs.likeness.to_dict()}
 
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> Self:
@@ -182,9 +211,21 @@ class DistanceRelation(ABC):
         if not isinstance(own, dict) or not needed <= set(own) <= {one.name for one in known}:
             raise InvalidTypeError(f"{cls.TITLE} must have {sorted(one.name for one in known)}")
         check.check_choice(own.get("partners", PARTNERS[0]), "partners", PARTNERS)
+        if own.get("min_margin") is not None:
+            check.check_distance(own["min_margin"], "min_margin")
+        if own.get("precision") is not None:
+            check.check_fraction(own["precision"], "precision")
+        if own.get("likeness") is not None:
+            FuzzySettings.from_dict(own["likeness"])
         relation = cls(**own)
         relation.check()
         return relation
+
+    def wider(self) -> Self:
+        """Return the relation of all keys within the radius and the margin together."""
+        radius = self.radius + (self.min_margin or 0.0)
+        radius = min(1.0, radius) if self.radius_unit == "fraction" else radius
+        return replace(self, radius=radius, partners="all", min_margin=None)
 
     @property
     def n_columns(self) -> int:
@@ -214,7 +255,9 @@ class DistanceRelation(ABC):
     def describe(self) -> str:
         """Return how keys were joined as a line of a report."""
         whom = "all keys" if self.partners == "all" else "the nearest key"
-        return f"by {self.MEASURE}: {whom} up to {self.radius_text()}"
+        whom = whom if self.precision is None else f"at precision {self.precision:g}, keys"
+        margin = "" if self.min_margin is None else f", if the next one is farther by {self.min_margin:g} or more"
+        return f"by {self.MEASURE}: {whom} up to {self.radius_text()}{margin}"
 
 
 def nearest_pairs(left: NDArray[np.int64], right: NDArray[np.int64], distances: NDArray[np.float64]) -> NearPairs:
@@ -245,6 +288,18 @@ class TextKeys(DistanceKeys):
     def within(self, values: ValueSet) -> NearPairs:
         """List the pairs of a text of a table and one of the frame within the radius."""
 
+    @abstractmethod
+    def measured(self, values: ValueSet, left: NDArray[np.int64], right: NDArray[np.int64]) -> NearPairs:
+        """Measure pairs of texts of the frame and of a table, by number; infinity where texts have no distance."""
+
+    @abstractmethod
+    def is_within(self, distances: NDArray[np.float64]) -> NDArray[np.bool_]:
+        """Tell which distances are within the radius."""
+
+    def equal(self, values: ValueSet) -> NDArray[np.int64]:
+        """Return the text of the frame that is equal to each text of a table, -1 for none."""
+        return self._vocabulary.codes_of(values)
+
     def read(self, parts: Sequence[ValueSet]) -> tuple[ValueSet, NDArray[np.int64], int]:
         """See `DistanceKeys`."""
         (values,) = parts
@@ -254,8 +309,7 @@ class TextKeys(DistanceKeys):
         """See `DistanceKeys`."""
         if not (len(keys) and self.n_keys):
             return NO_PAIRS
-        equal = self._vocabulary.codes_of(keys)
-        theirs, left, distances = with_equal(self.within(keys), equal, -1.0)  # equal values come first
+        theirs, left, distances = with_equal(self.within(keys), self.equal(keys), -1.0)  # equal values come first
         return NearPairs(left, theirs, distances)
 
     def ordered(self, keys: ValueSet) -> NDArray[np.int64]:
@@ -263,7 +317,9 @@ class TextKeys(DistanceKeys):
         return np.argsort(np.array(keys.values(), dtype=object)) if len(keys) else np.empty(0, np.int64)
 
 
-def with_partners(relation: dict[str, Any] | None, partners: str | None) -> dict[str, Any] | None:
+def with_partners(
+    relation: dict[str, Any] | None, partners: str | None, min_margin: float | None = None
+) -> dict[str, Any] | None:
     """Return the relation of a step with other partners than the nearest ones.
 
     Parameters
@@ -272,18 +328,53 @@ def with_partners(relation: dict[str, Any] | None, partners: str | None) -> dict
         As plain JSON values.
     partners : {"nearest", "all", None}
         None: as the relation says.
+    min_margin : float or None
+        By how much the next key has to be farther than the nearest one; None: as the relation says.
 
     Raises
     ------
     InvalidParameterError
         If keys are not related by distance.
     """
-    if partners is None:
+    for name, value in (("partners", partners), ("min_margin", min_margin)):
+        if value is not None:
+            kind, held = _held(relation, name, value)
+            relation = {kind: {**held, name: value}}
+    return relation
+
+
+def with_precision(
+    relation: dict[str, Any] | None, precision: float | None, *, is_bounded: bool
+) -> dict[str, Any] | None:
+    """Return the relation of a step whose keys are joined at a precision.
+
+    Parameters
+    ----------
+    relation : dict or None
+        As plain JSON values.
+    precision : float or None
+        None: as the relation says.
+    is_bounded : bool
+        The radius was asked for. Else the precision decides in place of the default radius.
+
+    Raises
+    ------
+    InvalidParameterError
+        If keys are not related by distance.
+    """
+    if precision is None:
         return relation
+    kind, held = _held(relation, "precision", precision)
+    bound = {} if is_bounded else {"radius": 1.0, "radius_unit": "fraction"}
+    return {kind: {**held, **bound, "precision": precision}}
+
+
+def _held(relation: dict[str, Any] | None, name: str, value: Any) -> tuple[str, dict[str, Any]]:
+    """Return the kind of a relation by distance and what it holds."""
     kind, held = next(iter((relation or {"": None}).items()))
     if not isinstance(held, dict) or "partners" not in held:
         raise InvalidParameterError(
-            f"`partners` belongs to candidates that were found by distance, got {partners!r} for keys that are equal "
+            f"`{name}` belongs to candidates that were found by distance, got {value!r} for keys that are equal "
             "or related by a program; leave it out"
         )
-    return {kind: {**held, "partners": partners}}
+    return kind, held

@@ -52,10 +52,13 @@ class DistanceFound(Found, ABC):
         How near values have to lie; as a text it says so.
     is_all : bool
         Pairs were counted.
+    is_default : bool
+        Nobody gave the radius. It is chosen for the nearest partners, so that these alone are listed as pairs.
     """
 
     radius: Any = field(kw_only=True)
     is_all: bool = field(default=False, kw_only=True)
+    is_default: bool = field(default=False, kw_only=True)
 
     @property
     def kind(self) -> str | None:
@@ -183,9 +186,18 @@ class DistanceMode(Mode):
         found = candidate.found
         assert isinstance(found, DistanceFound)
         pairs = found.pairs_of(candidate)
+        if found.is_default and not found.is_all:
+            pairs = _nearest(pairs)
         frame = list_pairs(found.query, pairs.codes, found.texts_of(candidate, pairs.partners))
         frame["distance"] = pairs.distances
         return frame
+
+
+def _nearest(pairs: MatchedPairs) -> MatchedPairs:
+    """Keep the nearest partners of each query value; several that are equally near."""
+    _, first, numbers = np.unique(pairs.codes, return_index=True, return_inverse=True)
+    kept = pairs.distances == pairs.distances[first][numbers]
+    return MatchedPairs(pairs.codes[kept], pairs.partners[kept], pairs.distances[kept], pairs.every)
 
 
 def no_hits(snapshot: Snapshot, hits: Hits) -> RankedHits:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from dfjoin.errors import InvalidParameterError
 from dfjoin.search.distance.distance_join import DistanceKeys, DistanceRelation, NearPairs
+from dfjoin.search.distance.partner_keys import decided_keys
 from dfjoin.store.snapshot import Snapshot
 from dfjoin.values.float_values import parse_lists, to_floats
 from dfjoin.values.value_set import ValueSet
@@ -93,8 +94,6 @@ class AxesRelation(DistanceRelation):
     KIND = "axes"
     TITLE = "a relation of points"
 
-    radius: float
-    radius_unit: str
     scales: list[float]
 
     @property
@@ -119,9 +118,9 @@ class AxesRelation(DistanceRelation):
         if self.is_place and len(self.scales) != 2:
             raise InvalidParameterError("a relation of places must have two columns")
 
-    def keys(self, parts: Sequence[ValueSet], snapshot: Snapshot | None) -> AxesKeys:
+    def keys(self, parts: Sequence[ValueSet], snapshot: Snapshot | None) -> DistanceKeys:
         """See `DistanceRelation`."""
-        return AxesKeys(parts, self)
+        return decided_keys(AxesKeys(parts, self), parts, self, snapshot)
 
     def radius_text(self) -> str:
         """See `DistanceRelation`."""

@@ -102,8 +102,9 @@ class EmbeddingMode(DistanceMode):
             return find_points(snapshot, query, params, record)
         _check_vectors(snapshot)
         identity = embedder_of(snapshot).identity
-        meta, is_default = snapshot.manifest.embedder, params.radius is None and params.metric in (None, "euclidean")
+        meta, is_default = snapshot.manifest.embedder, params.radius is None
         params = with_radius(params, meta)
+        is_euclidean = params.metric == "euclidean"
         rows = query_rows(snapshot, query)
         hits, stats = search_near(snapshot, query, rows, params, record)
         found = NearFound(
@@ -114,7 +115,8 @@ class EmbeddingMode(DistanceMode):
             rows=rows,
             radius=vector_radius(params),
             is_all=params.count == "all",
-            expected=meta.evidence if meta is not None and is_default else {},
+            is_default=is_default,
+            expected=meta.evidence if meta is not None and is_default and is_euclidean else {},
             relation=NearRelation(params.radius or 0.0, params.radius_unit or "", params.metric or "", identity),
         )
         return found, hits

@@ -12,7 +12,8 @@ from dfjoin import _validation as check
 from dfjoin.errors import IncompatibleSettingsError
 from dfjoin.kernels.records import as_read_only
 from dfjoin.kernels.vectors.vector_search import distances_of_pairs, make_scratch
-from dfjoin.search.distance.distance_join import DistanceRelation, NearPairs, TextKeys
+from dfjoin.search.distance.distance_join import DistanceKeys, DistanceRelation, NearPairs, TextKeys
+from dfjoin.search.distance.partner_keys import decided_keys
 from dfjoin.search.embedding.near_search import VectorRadius, embedder_of, vector_radius
 from dfjoin.search.params import SearchParams, search_params
 from dfjoin.store.snapshot import Snapshot
@@ -20,7 +21,7 @@ from dfjoin.values.value_set import ValueSet
 from dfjoin.vectors.abbreviations import abbreviations_for, expanding
 from dfjoin.vectors.axis_points import PAIRS_AT_ONCE
 from dfjoin.vectors.embedders import Embedder, FastTextEmbedder, unit_rows
-from dfjoin.vectors.metrics import PROJECTED, metric_of
+from dfjoin.vectors.metrics import PROJECTED, metric_of, row_distances
 from dfjoin.vectors.ngrams import NGRAMS_IDENTITY, ngram_model
 
 __all__ = [
@@ -48,8 +49,6 @@ class NearRelation(DistanceRelation):
     KIND = "near"
     TITLE = "a relation by distance"
 
-    radius: float
-    radius_unit: str
     metric: str
     embedder: str
 
@@ -62,10 +61,10 @@ class NearRelation(DistanceRelation):
         """Return the search that has this radius; raises for an illegal one."""
         return search_params(mode="embedding", radius=self.radius, radius_unit=self.radius_unit, metric=self.metric)
 
-    def keys(self, parts: Sequence[ValueSet], snapshot: Snapshot | None) -> NearKeys:
+    def keys(self, parts: Sequence[ValueSet], snapshot: Snapshot | None) -> DistanceKeys:
         """See `DistanceRelation`."""
         (values,) = parts
-        return NearKeys(snapshot, values, self)
+        return decided_keys(NearKeys(snapshot, values, self), parts, self, snapshot)
 
     def radius_text(self) -> str:
         """See `DistanceRelation`."""
@@ -125,6 +124,21 @@ class NearKeys(TextKeys):
         left, right, chords = pairs_within(self._rows[own], rows[theirs], self._radius)
         return NearPairs(theirs[right], own[left], chords)
 
+    def measured(self, values: ValueSet, left: NDArray[np.int64], right: NDArray[np.int64]) -> NearPairs:
+        """See `TextKeys`."""
+        rows = self._embed(values)
+        if self._radius.metric in PROJECTED:
+            distances = _chords(self._rows, left, rows, right)
+        else:
+            distances = row_distances(metric_of(self._radius.metric), self._rows[left], rows[right])
+        has_both = self._rows[left].any(axis=1) & rows[right].any(axis=1)
+        return NearPairs(left, right, np.where(has_both, distances, np.inf))
+
+    def is_within(self, distances: NDArray[np.float64]) -> NDArray[np.bool_]:
+        """See `TextKeys`."""
+        radius = self._radius
+        return np.asarray(distances <= (radius.chord if radius.metric in PROJECTED else radius.distance))
+
 
 def pairs_within(one: NDArray[np.float32], other: NDArray[np.float32], radius: VectorRadius) -> NearPairs:
     """List the pairs of unit vectors within a radius, as a search compares them.
@@ -154,11 +168,19 @@ def pairs_within(one: NDArray[np.float32], other: NDArray[np.float32], radius: V
         rows.append(i + start)
         columns.append(j)
     left, right = np.concatenate(rows), np.concatenate(columns)
+    distances = _chords(one, left, other, right)
+    is_near = distances <= radius.chord
+    return NearPairs(left[is_near], right[is_near], distances[is_near])
+
+
+def _chords(
+    one: NDArray[np.float32], left: NDArray[np.int64], other: NDArray[np.float32], right: NDArray[np.int64]
+) -> NDArray[np.float64]:
+    """Measure pairs of unit vectors."""
     distances = np.empty(left.size, np.float64)
     arrays = (as_read_only(np.ascontiguousarray(a)) for a in (one, left, other, right))
     distances_of_pairs(*arrays, make_scratch(1).lanes, distances)
-    is_near = distances <= radius.chord
-    return NearPairs(left[is_near], right[is_near], distances[is_near])
+    return distances
 
 
 def _pairs_of_metric(one: NDArray[np.float32], other: NDArray[np.float32], radius: VectorRadius) -> NearPairs:

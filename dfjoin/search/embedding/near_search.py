@@ -212,7 +212,9 @@ def _count_near(
         if not stored.tokens.size:
             search.count_equal(part, near)
             return
-        index, both = pivot_index_of(segment, metric_of(radius.metric)), (radius.distance, radius.chord)
+        is_chord = radius.metric in PROJECTED  # an angle near π is too steep in its chord for a bound by angles
+        index = pivot_index_of(segment, metric_of("euclidean" if is_chord else radius.metric))
+        both = (radius.chord if is_chord else radius.distance), radius.chord
         pexeso = PexesoSearch(index, stored.rows, stored.tokens, postings, both, search.needed)
         pexeso.run(search.queries(near, own, rows), tally, stats)
         return

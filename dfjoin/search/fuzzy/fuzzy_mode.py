@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 from weakref import WeakKeyDictionary, WeakValueDictionary
@@ -82,7 +82,8 @@ class FuzzyMode(DistanceMode):
         hits, stats = search.through_texts(snapshot, others, lambda part: _count_similar(search, part, texts, radius))
         stats.plan = "scan"
         matched, is_all = MatchedQuery(snapshot, query.values), params.count == "all"
-        return SimilarFound(query, no_hits(snapshot, hits), stats, matched, radius=radius, is_all=is_all), hits
+        found = SimilarFound(query, no_hits(snapshot, hits), stats, matched, radius=radius, is_all=is_all)
+        return replace(found, is_default=params.radius is None), hits
 
 
 def _texts_of_query(query: QueryColumn, is_grams: bool) -> SimilarTexts:
@@ -117,7 +118,11 @@ def _count_similar(
     stored = _texts_of_segment(part.segment, radius.is_grams)
     stats, read = SearchStats(plan="scan"), np.zeros(2, np.int64)
     is_met = np.zeros(len(search.query.values), bool)
-    for found in stored.texts.near(texts, radius, read):
+    lists = None
+    if search.record is None and search.params.count == "hit":  # which columns have a partner, and no more
+        group = part.postings.group.astype(np.int64)
+        lists = group[stored.tokens], np.where(part.own >= 0, group[part.own], -1)
+    for found in stored.texts.near(texts, radius, read, lists):
         order = np.argsort(found.queries, kind="stable")
         numbers, near = found.queries[order], stored.tokens[found.texts[order]]
         met, starts = np.unique(numbers, return_index=True)

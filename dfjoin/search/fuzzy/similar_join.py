@@ -5,8 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
+from numpy.typing import NDArray
+
 from dfjoin import _validation as check
-from dfjoin.search.distance.distance_join import DistanceRelation, NearPairs, TextKeys
+from dfjoin.search.distance.distance_join import DistanceKeys, DistanceRelation, NearPairs, TextKeys
+from dfjoin.search.distance.partner_keys import decided_keys
 from dfjoin.search.fuzzy.similar_texts import SPELLING_METRICS, SimilarTexts, SpellingRadius, spelling_radius
 from dfjoin.store.snapshot import Snapshot
 from dfjoin.values.value_set import ValueSet
@@ -31,8 +35,6 @@ class SimilarRelation(DistanceRelation):
     TITLE = "a relation by spelling"
     MEASURE = "spelling"
 
-    radius: float
-    radius_unit: str
     metric: str
 
     def check(self) -> None:
@@ -45,10 +47,10 @@ class SimilarRelation(DistanceRelation):
         """Return the radius of the relation."""
         return spelling_radius(self.radius, self.radius_unit, self.metric)
 
-    def keys(self, parts: Sequence[ValueSet], snapshot: Snapshot | None) -> SimilarKeys:
+    def keys(self, parts: Sequence[ValueSet], snapshot: Snapshot | None) -> DistanceKeys:
         """See `DistanceRelation`."""
         (values,) = parts
-        return SimilarKeys(values, self)
+        return decided_keys(SimilarKeys(values, self), parts, self, snapshot)
 
     def radius_text(self) -> str:
         """See `DistanceRelation`."""
@@ -74,3 +76,12 @@ class SimilarKeys(TextKeys):
         """See `TextKeys`."""
         found = SimilarTexts((values.offsets, values.data), self._limit.is_grams).pairs(self._texts, self._limit)
         return NearPairs(found.texts, found.queries, found.distances)
+
+    def measured(self, values: ValueSet, left: NDArray[np.int64], right: NDArray[np.int64]) -> NearPairs:
+        """See `TextKeys`."""
+        texts = SimilarTexts((values.offsets, values.data), self._limit.is_grams)
+        return NearPairs(left, right, texts.distances(self._texts, (left, right), self._limit))
+
+    def is_within(self, distances: NDArray[np.float64]) -> NDArray[np.bool_]:
+        """See `TextKeys`."""
+        return np.isfinite(distances)

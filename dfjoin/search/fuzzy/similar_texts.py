@@ -13,7 +13,7 @@ from dfjoin.errors import InvalidParameterError, shortlist
 from dfjoin.kernels.lanes import WORDS
 from dfjoin.kernels.records import as_read_only
 from dfjoin.kernels.texts.text_compare import GRAM_SLOTS, CompareScratch, SpelledPairs, compare_texts
-from dfjoin.kernels.texts.text_scan import ScanTexts, TextCandidates, TextLimit, propose_texts, sign_texts
+from dfjoin.kernels.texts.text_scan import KnownLists, ScanTexts, TextCandidates, TextLimit, propose_texts, sign_texts
 from dfjoin.search.distance.distance_search import MOST_PAIRS, QUERIES_AT_ONCE
 from dfjoin.vectors.fasttext_model import Texts, texts_with_letters
 
@@ -126,7 +126,13 @@ class SimilarTexts:
             as_read_only(np.searchsorted(sizes, np.arange(most + 2)).astype(np.int64)),
         )
 
-    def near(self, queries: SimilarTexts, radius: SpellingRadius, stats: NDArray[np.int64]) -> Iterator[SpelledPairs]:
+    def near(
+        self,
+        queries: SimilarTexts,
+        radius: SpellingRadius,
+        stats: NDArray[np.int64],
+        lists: tuple[NDArray[np.int64], NDArray[np.int64]] | None = None,
+    ) -> Iterator[SpelledPairs]:
         """Find the texts within a radius of each of others, some of these at a time.
 
         Parameters
@@ -135,7 +141,10 @@ class SimilarTexts:
             Made with the same `is_grams`.
         radius : SpellingRadius
         stats : ndarray of int64, shape (2,)
-            Added to: signatures compared, distances computed.
+            Added to: signatures compared, pairs that signatures leave.
+        lists : pair of ndarray of int64, optional
+            The list of columns of each text, by its number, and that of the text equal to each query text, -1 for
+            none. One pair for each query text and list is enough then, and none for the list of the equal text.
 
         Yields
         ------
@@ -144,12 +153,12 @@ class SimilarTexts:
             a query text come at once.
         """
         own = queries._texts
-        limit = TextLimit(float(radius.radius), radius.unit == "fraction", radius.is_grams)
-        scratch = _scratch_of(own)
+        limit = _limit_of(radius)
+        scratch, known = _scratch_of(own), self._known_lists(queries, lists)
         begin, step = 0, QUERIES_AT_ONCE
         while begin < own.sizes.size:
             stop = min(begin + step, own.sizes.size)
-            pairs = _near(own, (begin, stop), self._texts, limit, scratch, stats)
+            pairs = _near(own, (begin, stop), self._texts, limit, (scratch, known), stats)
             if pairs is None:
                 step = max(1, (stop - begin) // 4)
                 continue
@@ -162,13 +171,58 @@ class SimilarTexts:
         found = [SpelledPairs(none, none, np.empty(0)), *self.near(queries, radius, np.zeros(2, np.int64))]
         return SpelledPairs(*(np.concatenate(parts) for parts in zip(*found, strict=True)))
 
+    def distances(
+        self, queries: SimilarTexts, pairs: tuple[NDArray[np.int64], NDArray[np.int64]], radius: SpellingRadius
+    ) -> NDArray[np.float64]:
+        """Measure pairs of a query text and a text; infinity for those that `near` does not find."""
+        own, theirs = (side.places(numbers) for side, numbers in zip((queries, self), pairs, strict=True))
+        is_known = np.flatnonzero((own >= 0) & (theirs >= 0))
+        order = is_known[np.lexsort((theirs[is_known], own[is_known]))]
+        candidates = TextCandidates(*(as_read_only(side[order].astype(np.int32)) for side in (own, theirs)))
+        room = SpelledPairs(np.empty(order.size, np.int64), np.empty(order.size, np.int64), np.empty(order.size))
+        limit = _limit_of(radius)
+        n_kept = compare_texts(
+            *(queries._texts, candidates, order.size, self._texts, limit, _scratch_of(queries._texts)),
+            self._known_lists(queries, None),
+            room,
+        )
+        found = np.full(own.size, np.inf)
+        n_texts = max(1, self.numbers.size)
+        kept = room.queries[:n_kept] * n_texts + room.texts[:n_kept]  # those beyond the radius are left out
+        found[order[np.searchsorted(own[order] * n_texts + theirs[order], kept)]] = room.distances[:n_kept]
+        return found
+
+    def _known_lists(
+        self, queries: SimilarTexts, lists: tuple[NDArray[np.int64], NDArray[np.int64]] | None
+    ) -> KnownLists:
+        """Return lists of columns as a kernel takes them: by place; none where all pairs are wanted."""
+        if lists is None:
+            none = as_read_only(np.empty(0, np.int64))
+            return KnownLists(none, none, *np.empty((2, 0), np.int64))
+        of_text, of_query = lists[0][self.numbers], lists[1][queries.numbers]
+        n_lists = 1 + max(int(one.max(initial=-1)) for one in (of_text, of_query))
+        last, met = np.full(of_query.size, -1), np.full(n_lists, -1)
+        return KnownLists(as_read_only(of_text), as_read_only(of_query), last, met)
+
+    def places(self, numbers: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return where texts stand among those that are kept, by the numbers that they were given; -1: left out."""
+        if not self.numbers.size:
+            return np.full(numbers.size, -1)
+        order = np.argsort(self.numbers)
+        at = order[np.minimum(np.searchsorted(self.numbers, numbers, sorter=order), order.size - 1)]
+        return np.where(self.numbers[at] == numbers, at, -1)
+
+
+def _limit_of(radius: SpellingRadius) -> TextLimit:
+    return TextLimit(float(radius.radius), radius.unit == "fraction", radius.is_grams)
+
 
 def _near(
     own: ScanTexts,
     stretch: tuple[int, int],
     texts: ScanTexts,
     limit: TextLimit,
-    scratch: CompareScratch,
+    scratch: tuple[CompareScratch, KnownLists],
     stats: NDArray[np.int64],
 ) -> SpelledPairs | None:
     """Find the pairs of a batch of query texts; None where several have too many together."""
@@ -179,11 +233,11 @@ def _near(
     state, read, found, is_done = np.zeros(3, np.int64), np.zeros(2, np.int64), [], False
     n_found = 0
     while not is_done:
-        is_done = propose_texts(own, *stretch, texts, limit, most, proposed, state, read)
+        is_done = propose_texts(own, *stretch, texts, limit, scratch[1], most, proposed, state, read)
         m = int(state[2])
         order = np.argsort((proposed.queries[:m] - stretch[0]).astype(np.uint16), kind="stable")  # sorted by radix
         candidates = TextCandidates(*(as_read_only(array[:m][order]) for array in proposed))
-        n_kept = compare_texts(own, candidates, m, texts, limit, scratch, pairs)
+        n_kept = compare_texts(own, candidates, m, texts, limit, *scratch, pairs)
         read[1] += m
         found.append(tuple(array[:n_kept].copy() for array in pairs))
         n_found += n_kept

@@ -30,7 +30,7 @@ def values_of(texts):
 def test_nearest_partners_are_those_of_all_pairs(snapshot, radius):
     relation = NearRelation(radius, "absolute", "euclidean", embedder_of(snapshot).identity)
     keys = NearKeys(snapshot, values_of(LEFT), relation)
-    left, right, _, n_keys, _ = keys.pairs([values_of(RIGHT)])
+    left, right, _, n_keys, *_ = keys.pairs([values_of(RIGHT)])
     assert n_keys == len(RIGHT)
     expected = {}
     for q in LEFT:

@@ -197,7 +197,7 @@ def test_reach():
         ({"metric": "cosine"}, "`metric` must be one of"),
         ({"count": "some"}, "`count` must be one of 'hit', 'all', got 'some'"),
         ({"count": "all", "weighted": True}, '`count` "all" ranks by pairs and `weighted` by rows; leave one'),
-        ({"plan": "josie"}, "`plan` belongs to mode=\"exact\", but the mode is 'embedding'"),
+        ({"plan": "josie"}, "`plan` must be one of 'tree', 'gemm', 'pexeso' with mode='embedding', got 'josie'"),
     ],
 )
 def test_illegal_arguments(lakes, options, text):

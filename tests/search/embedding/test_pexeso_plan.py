@@ -61,6 +61,26 @@ def test_angles(lake):
         assert answer(found) == answer(find(lake, metric="angular", radius=0.9, plan="gemm", threshold=0.0))
 
 
+def test_wide_angles_lose_no_pair(tmp_path_factory):
+    """Near π an angle is steep in its chord, which is what float32 vectors know; all angles that occur are asked for."""
+    angles = np.linspace(0, np.pi, 40)
+    rows = {f"w{i}": (np.cos(angle), np.sin(angle)) for i, angle in enumerate(angles.tolist())}
+
+    def embed(texts):
+        return np.array([rows.get(text, (0.0, 0.0)) for text in texts], np.float32)
+
+    frame = pd.DataFrame({"q": list(rows)})
+    lake = dfjoin.build_lake({"t": frame}, tmp_path_factory.mktemp("angles") / "x", embedder=embed, **OPTIONS)
+    for angle in [float(a) for a in angles[-9:]]:
+        options = {"metric": "angular", "radius": angle, "count": "all"}
+        pairs = [
+            int(frame.discover_joinable("q", lake, mode="embedding", radius_unit="absolute", plan=plan, **options)
+                ["matched_pairs"].sum())
+            for plan in ("pexeso", "gemm")
+        ]  # fmt: skip
+        assert pairs[0] == pairs[1]
+
+
 def test_a_registered_metric(lake, monkeypatch):
     def cityblock(one, many):
         return np.abs(many.astype(float) - one.astype(float)).sum(axis=1)

@@ -44,6 +44,32 @@ def test_pairs_are_those_of_all_pairs(one, other, radius, metric):
         assert pairs_of(one, other, reach) == expected_pairs(one, other, reach)
 
 
+@given(WORDS, WORDS, st.sampled_from([0.2, 1]), st.sampled_from(["edit", "jaccard"]), st.randoms())
+@settings(max_examples=40, deadline=None)
+def test_distances_of_some_pairs(one, other, radius, metric, rng):
+    reach = SpellingRadius(metric, radius, "fraction")
+    pairs = [(i, j) for i in range(len(one)) for j in range(len(other)) if rng.random() < 0.5]
+    rng.shuffle(pairs)
+    own, theirs = np.array(pairs, np.int64).reshape(-1, 2).T
+    found = texts_of(other, reach).distances(texts_of(one, reach), (own, theirs), reach)
+    expected = expected_pairs(one, other, reach)
+    assert found.tolist() == [expected.get(pair, np.inf) for pair in pairs]
+
+
+@given(WORDS, WORDS, st.sampled_from([0.2, 0.5, 1]), st.sampled_from(["edit", "jaccard"]), st.randoms())
+@settings(max_examples=60, deadline=None)
+def test_one_text_of_a_list_is_enough(one, other, radius, metric, rng):
+    reach = SpellingRadius(metric, radius, "fraction")
+    of_text = np.array([rng.randrange(4) for _ in other], np.int64)
+    of_query = np.array([rng.choice([-1, 0, 1, 2, 3]) for _ in one], np.int64)
+    found = texts_of(other, reach).near(texts_of(one, reach), reach, np.zeros(2, np.int64), (of_text, of_query))
+    met = {
+        (q, int(of_text[t])) for part in found for q, t in zip(part.queries.tolist(), part.texts.tolist(), strict=True)
+    }
+    pairs = expected_pairs(one, other, reach)
+    assert met == {(q, int(of_text[t])) for q, t in pairs if of_text[t] != of_query[q]}
+
+
 @pytest.mark.parametrize("metric", ["edit", "jaccard"])
 def test_long_texts_and_texts_of_one_character(metric):
     rng = np.random.default_rng(0)

@@ -1,0 +1,83 @@
+"""Columns of a lake that name the same things otherwise, against names written out by hand; and joins with them."""
+
+import pandas as pd
+import pytest
+
+import dfjoin
+from dfjoin.errors import InvalidParameterError
+
+THINGS = {
+    "Germany": ["Deutschland", "Allemagne", "DE", "DEU"],
+    "France": ["Frankreich", "France", "FR", "FRA"],
+    "Spain": ["Spanien", "Espagne", "ES", "ESP"],
+    "Japan": ["Japan", "Japon", "JP", "JPN"],
+    "Brazil": ["Brasilien", "Brésil", "BR", "BRA"],
+    "Egypt": ["Ägypten", "Égypte", "EG", "EGY"],
+    "Norway": ["Norwegen", "Norvège", "NO", "NOR"],
+    "United States": ["Vereinigte Staaten", "États-Unis", "US", "USA"],
+}
+ENGLISH = list(THINGS)
+GERMAN, FRENCH, ALPHA2, ALPHA3 = (list(names) for names in zip(*THINGS.values(), strict=True))
+
+
+@pytest.fixture(scope="module")
+def lake(tmp_path_factory):
+    tables = {
+        "german": pd.DataFrame({"land": GERMAN, "area": range(8)}),
+        "codes": pd.DataFrame({"iso": [*ALPHA2[:7], "PE"], "gdp": range(8)}),
+        "mixed": pd.DataFrame({"place": [*FRENCH[:3], *ALPHA3[:3], "Peru", "Chad"], "n": range(8)}),
+        "languages": pd.DataFrame({"code": ["de", "fr", "es", "no", "en", "ja", "ko", "sv"], "speakers": range(8)}),
+        "english": pd.DataFrame({"country": ENGLISH, "capital": list("abcdefgh")}),
+    }
+    path = tmp_path_factory.mktemp("names") / "lake"
+    return dfjoin.build_lake(tables, path, engine="inline", progress=False, embedder="ngrams")
+
+
+@pytest.mark.parametrize("mode", ["exact", "fuzzy", "embedding"])
+def test_other_names_are_found_in_any_mode(lake, mode):
+    df = pd.DataFrame({"country": ENGLISH})
+    hits = df.discover_joinable("country", lake, mode=mode, rank="useful", k=9, aliases=True)
+    found = {row.table: (row.matched, row.alias) for row in hits.itertuples() if isinstance(row.alias, str)}
+    assert found == {"german": (8, "country"), "codes": (7, "country"), "mixed": (3, "country")}
+    assert set(hits["method"]) == {mode} and "english" in set(hits["table"])
+    assert hits[hits["table"] == "english"]["alias"].isna().all()  # equal values match as many
+    plain = df.discover_joinable("country", lake, mode=mode, rank="useful", k=9)
+    assert "alias" not in plain and "codes" not in set(plain["table"])
+
+
+def test_pairs_and_explanations_name_what_matches(lake):
+    hits = pd.DataFrame({"country": ENGLISH}).discover_joinable("country", lake, k=9, aliases=True)
+    place = hits["table"].tolist().index("mixed")
+    pairs = set(hits.pairs(place)[["query_value", "candidate_value"]].itertuples(index=False, name=None))
+    expected = {(ENGLISH[i], names[i].lower()) for names in (FRENCH, ALPHA3) for i in range(3)}
+    assert pairs == expected
+    text = str(hits.explain(place))
+    assert "names of one country" in text and "3 of 8 values" in text
+
+
+@pytest.mark.parametrize("options", [{}, {"on": "country"}, {"on": "country", "mode": "embedding"}])
+def test_a_lake_is_joined_by_what_names_mean(lake, options):
+    df = pd.DataFrame({"country": ["USA", "Deutschland", "Frankreich", "Espagne", "JPN", "Brasil"], "x": range(6)})
+    wide = df.auto_join(lake, aliases=True, tables="codes", **options)
+    assert wide["iso"].tolist()[1:] == ["DE", "FR", "ES", "JP", "BR"] and pd.isna(wide["iso"][0])
+    assert "by country.entity('country') = iso.entity('country')" in str(dfjoin.report(wide))
+    plan = wide.attrs["dfjoin"]["plan"]
+    again = pd.DataFrame({"country": ["Norvège", "Peru"]}).auto_join(plan)
+    assert again["iso"].tolist() == ["NO", "PE"]
+    assert "iso" not in df.auto_join(lake, tables="codes", on_no_match="ignore", **options)
+
+
+def test_names_of_the_user(lake):
+    df = pd.DataFrame({"who": ["the big one", "old europe", "nippon", "nowhere"]})
+    given = {"The Big One": "United States", "old europe": "France", "Nippon": "Japan"}
+    hits = df.discover_joinable("who", lake, k=9, aliases=given)
+    found = dict(zip(hits["table"], hits["matched"], strict=True))
+    assert found["english"] == 3 and set(hits["alias"]) == {"given"}
+    with pytest.raises(InvalidParameterError, match="`aliases` must have at least one entry"):
+        df.discover_joinable("who", lake, aliases={})
+
+
+def test_codes_of_states_are_no_countries(lake):
+    states = pd.DataFrame({"st": ["DE", "AL", "GA", "CO", "NE", "PA", "SC", "TX", "NY", "FL"]})
+    hits = states.discover_joinable("st", lake, k=9, aliases=True)
+    assert "alias" not in hits or hits["alias"].isna().all()
