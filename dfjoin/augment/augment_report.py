@@ -66,6 +66,11 @@ class AugmentReport:
     seconds : float
     stopped : str
         Why not everything was tried; empty if it was.
+    suspicious : dict of str
+        ``table/column`` → why it seems to be made of the target, with the share of the target's variance that it
+        explains alone; it may be taken all the same, see `on_suspicious`.
+    known_before : dict of str
+        ``table/column`` → why it would be suspicious, and what shows that it was known before.
     """
 
     joined: tuple[JoinedTable, ...]
@@ -76,6 +81,8 @@ class AugmentReport:
     n_read: int
     seconds: float
     stopped: str = ""
+    suspicious: dict[str, str] = field(default_factory=dict)
+    known_before: dict[str, str] = field(default_factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the report as plain JSON values."""
@@ -117,6 +124,22 @@ class AugmentReport:
             text += f"; the loss on held-out rows falls by {self.gain:.1%} (± {self.error:.1%})"
         return text
 
+    @property
+    def _reasons(self) -> dict[str, dict[str, str]]:
+        """What speaks against columns and tables, by what it led to."""
+        return {
+            "suspicious": _by_table(self.suspicious),
+            "refused": _by_table(self.refused),
+            "known before": _by_table(self.known_before),
+            "passed over": self.passed_over,
+        }
+
+    @property
+    def taken_though_suspicious(self) -> list[str]:
+        """Columns of `suspicious` that are features, as ``table/column``."""
+        taken = {f"{one.table}/{column}" for one in self.joined for column in one.columns}
+        return [name for name in self.suspicious if name in taken]
+
     def _repr_html_(self) -> str:
         """Write the report as a card, for notebooks: gain by table, what was refused, what was passed over."""
         largest = max((one.gain or 0.0 for one in self.joined), default=0.0) or 1.0
@@ -129,7 +152,7 @@ class AugmentReport:
             for one in self.joined
         ]
         parts = [_html.pairs([("stopped", _html.escape(self.stopped)), *joined])]
-        for verb, reasons in (("refused", _by_table(self.refused)), ("passed over", self.passed_over)):
+        for verb, reasons in self._reasons.items():
             if reasons:
                 parts.append(_html.table([verb, "why"], list(reasons.items())[:_SHOWN]))
             if len(reasons) > _SHOWN:
@@ -145,8 +168,8 @@ class AugmentReport:
             gain = "" if one.gain is None else f", gain {one.gain:.1%} ± {one.error:.1%}"
             lines.append(f"joined {one.path} ({one.relationship}), score {one.score:.2f}{gain}")
             lines.append("  columns: " + ", ".join(one.columns.values()))
-        lines += _some("refused", _by_table(self.refused))
-        lines += _some("passed over", self.passed_over)
+        for verb, reasons in self._reasons.items():
+            lines += _some(verb, reasons)
         return visible_lines(lines)
 
     __repr__ = __str__

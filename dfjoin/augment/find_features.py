@@ -18,7 +18,7 @@ from dfjoin.augment.encoding import PredictionTarget, encode_column
 from dfjoin.augment.frozen_plan import FrozenPlan, freeze_plan
 from dfjoin.augment.held_out import one_thread, shared_keys
 from dfjoin.augment.known_columns import KnownColumns
-from dfjoin.augment.leakage import LeakGuard
+from dfjoin.augment.leakage import LeakGuard, is_allowed
 from dfjoin.augment.screening import CandidateTable, FeatureColumn, screen_table
 from dfjoin.augment.table_choice import SelectionTask, TableChoice
 from dfjoin.join.lakes.path_search import PathOptions
@@ -49,6 +49,8 @@ class FeatureSearch:
     allow : sequence of str
     seed : int
     budget : AugmentBudget
+    on_suspicious : {"warn", "refuse"}
+        Whether columns that seem to be made of the target are refused.
     """
 
     frame: pd.DataFrame
@@ -61,6 +63,7 @@ class FeatureSearch:
     allow: Sequence[str]
     seed: int
     budget: AugmentBudget
+    on_suspicious: str = "warn"
 
 
 @dataclass(frozen=True)
@@ -99,6 +102,8 @@ class _Finder:
             self._known.add(column, "the frame")
         self._candidates: list[CandidateTable] = []
         self._refused: dict[str, dict[str, str]] = {}
+        self._suspicious: dict[str, dict[str, str]] = {}
+        self._known_before: dict[str, dict[str, str]] = {}
         self._passed_over: dict[str, str] = {}
         self._stopped = ""
         self._groups: dict[Any, NDArray[np.int64] | None] = {}
@@ -125,36 +130,64 @@ class _Finder:
 
     def _check(self, reached: ReachedTable) -> None:
         self._search.budget.tell(f"read {reached.text}")
-        refused = self._guard.reasons(reached)
-        if refused:
-            self._refused[reached.table] = refused
+        groups = self._key_groups(reached)
+        leaks = self._guard.look_at(reached, groups)
+        self._refused[reached.table] = dict(leaks.refused)
+        self._known_before[reached.table] = leaks.known_before
+        for column, reason in leaks.suspicious.items():
+            self._suspect(reached.table, column, reason)
+        refused = self._refused[reached.table]
         if self._search.select is None:
             names = reached.new_columns | ({"": reached.counted} if reached.counted else {})
             features = tuple(_as_it_is(reached, c, name) for c, name in names.items() if c not in refused)
             candidate = CandidateTable(reached, features if set(reached.new_columns) - set(refused) else (), {})
         else:
-            groups = self._key_groups(reached)
             n_keys = len(self._search.frame) if groups is None else int(groups.max()) + 1
             candidate = screen_table(reached, self._known, refused, n_keys)
             if refused and set(refused) == set(reached.new_columns):
                 candidate = replace(candidate, features=())
         self._candidates.append(candidate)
 
+    def _suspect(self, table: str, column: str, reason: str) -> None:
+        """Note that a column seems to be made of the target; refuse it where the caller wants that."""
+        if self._search.on_suspicious == "refuse":
+            self._refused[table][column] = f"it is suspicious: {reason}"
+        else:
+            self._suspicious.setdefault(table, {}).setdefault(column, reason)
+
     def _is_key(self, reached: ReachedTable, column: str) -> bool:
         """Tell whether a column of a table may be the key of a further join: what gives the target away is none."""
         return column not in self._refused.get(reached.table, ())
 
     def choose(self) -> TableChoice:
-        """Choose among the tables that were reached."""
+        """Choose among the tables that were reached; anew without columns that together turn out to be the target."""
         search = self._search
         task = None
         if search.target is not None:
             task = SelectionTask(search.target, self._own, self._groups_of, search.seed, search.budget)
         try:
+            choice = choose_tables(self._candidates, search.select, task, search.k)
+            if task is None or not self._suspect_together(choice):
+                return choice
+            self._candidates = [self._without_refused(candidate) for candidate in self._candidates]
             return choose_tables(self._candidates, search.select, task, search.k)
         except KeyboardInterrupt:
             self._stopped = INTERRUPTED
             return TableChoice((), {})
+
+    def _suspect_together(self, choice: TableChoice) -> bool:
+        """Look for parts of the target among all columns that were chosen; tell whether any is refused."""
+        features = [(one.candidate.reached.table, feature) for one in choice.chosen for feature in one.features]
+        told = self._guard.reasons_together([feature.encoded for _, feature in features])
+        for i, reason in told.items():
+            table, feature = features[i]
+            if not is_allowed(self._search.allow, table, feature.column):
+                self._suspect(table, feature.column, reason)
+        return bool(told) and self._search.on_suspicious == "refuse"
+
+    def _without_refused(self, candidate: CandidateTable) -> CandidateTable:
+        refused = self._refused[candidate.reached.table]
+        return replace(candidate, features=tuple(f for f in candidate.features if f.column not in refused))
 
     def _groups_of(self, candidate: CandidateTable) -> NDArray[np.int64] | None:
         """Return the rows that are held out together: those of one key, unless the caller said it."""
@@ -195,19 +228,24 @@ class _Finder:
                 )
             )
         budget = self._search.budget
-        all_refused = {c.reached.table for c in self._candidates if not c.features} & set(self._refused)
+        all_refused = {c.reached.table for c in self._candidates if not c.features and self._refused[c.reached.table]}
         passed_over = self._passed_over | choice.rejected | dict.fromkeys(all_refused, "its columns were refused")
-        refused = {f"{table}/{column}": why for table, own in self._refused.items() for column, why in own.items()}
         return AugmentReport(
             tuple(joined),
-            refused,
+            _by_column(self._refused),
             passed_over,
             None if choice.gain is None else choice.gain.share,
             None if choice.gain is None else choice.gain.error,
             budget.n_tables,
             budget.elapsed,
             self._stopped or choice.stopped,
+            _by_column(self._suspicious),
+            _by_column(self._known_before),
         )
+
+
+def _by_column(reasons: dict[str, dict[str, str]]) -> dict[str, str]:
+    return {f"{table}/{column}": reason for table, own in reasons.items() for column, reason in own.items()}
 
 
 def _as_it_is(reached: ReachedTable, column: str, name: str) -> FeatureColumn:

@@ -131,7 +131,7 @@ def checked_target(frame: pd.DataFrame, y: Any, task: str) -> PredictionTarget:
         )
     if isinstance(y, pd.Series) and _are_shuffled(y.index, frame.index):
         warn("`X` and `y` have the same index in another order; rows are paired by position, not by index")
-    return encode_target(values, task)
+    return encode_target(pd.Series(values, name=getattr(y, "name", None)), task)
 
 
 def _are_shuffled(own: pd.Index, other: pd.Index) -> bool:

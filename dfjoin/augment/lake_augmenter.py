@@ -26,7 +26,7 @@ from dfjoin.augment.input_rows import (
     rows_to_learn_from,
     split_target,
 )
-from dfjoin.errors import ColumnNotFoundError, InvalidParameterError, TableChangedError, shortlist
+from dfjoin.errors import ColumnNotFoundError, InvalidParameterError, TableChangedError, shortlist, warn
 from dfjoin.join.lakes.path_search import PathOptions
 from dfjoin.join.lakes.table_hops import FrameKeys, path_keys
 from dfjoin.join.options import join_options
@@ -89,6 +89,9 @@ class LakeAugmenter(_base.TransformerMixin, _base.BaseEstimator):
         How candidates are found, see `dfjoin.discover_joinable`.
     allow : str or list of str, optional
         Patterns of tables, or of ``table/column``, that are joined though they seem to give the target away.
+    on_suspicious : {"warn", "refuse"}
+        What `fit` does with columns that seem to be made of the target but do not equal it, see Notes: take them, if
+        they help, and warn, or refuse them.
     as_of : column label, optional
         Column of X with the date of each row: of the lake only rows that are dated before are joined, so that nothing
         is known before its time. A row is dated by the latest of the table's columns of dates and periods, a period by
@@ -142,8 +145,11 @@ class LakeAugmenter(_base.TransformerMixin, _base.BaseEstimator):
     `groups` that are passed to `fit` (by metadata routing in a pipeline, after ``set_fit_request(groups=True)``). A
     model that gets the key itself as a feature, and meets the same keys again, needs the tables less than this says.
 
-    A column is refused if it equals the target, if it explains 95 % of its variance alone on held-out rows, or if its
-    table has nearly all columns of X, row by row: a copy of the frame brings its target along.
+    A table is refused whole if a column of it is the target, in whatever spelling, unit or order, or if it has nearly
+    all columns of X, row by row: a copy of the frame. A column is suspicious if it has bands of the target, is a part
+    of it that makes it exactly with other columns, has group means in which the own rows are counted, or explains 95 %
+    of its variance alone on held-out rows, or 50 % under a name like that of the target. None of these is suspicious
+    where `as_of`, or a date of the table before a date of X in each row, shows that it was known before.
 
     Ctrl-C during `fit` ends the search, and what was found until then is kept; ``report_.stopped`` says so. Of more
     than 20,000 rows, 20,000 are drawn to choose by. O(tables × rows) for the joins; the models of a selection have all
@@ -184,6 +190,7 @@ class LakeAugmenter(_base.TransformerMixin, _base.BaseEstimator):
         exclude: Any = None,
         mode: str = "exact",
         allow: Any = None,
+        on_suspicious: str = "warn",
         as_of: Any = None,
         task: str = "auto",
         budget: Any = None,
@@ -204,6 +211,7 @@ class LakeAugmenter(_base.TransformerMixin, _base.BaseEstimator):
         self.exclude = exclude
         self.mode = mode
         self.allow = allow
+        self.on_suspicious = on_suspicious
         self.as_of = as_of
         self.task = task
         self.budget = budget
@@ -245,6 +253,7 @@ class LakeAugmenter(_base.TransformerMixin, _base.BaseEstimator):
         budget = AugmentBudget.of(self.budget, check.check_flag(self.progress, "progress"))
         check.check_choice(self.select, "select", SELECTIONS)
         check.check_choice(self.task, "task", TASKS)
+        check.check_choice(self.on_suspicious, "on_suspicious", ("warn", "refuse"))
         allow = () if self.allow is None else check.check_patterns(self.allow, "allow")
         k = None if self.k is None else check.check_positive_int(self.k, "k")
         X, y = split_target(X, y, self.target)
@@ -257,7 +266,9 @@ class LakeAugmenter(_base.TransformerMixin, _base.BaseEstimator):
             codes = group_codes(groups)
         seed = 0 if self.random_state is None else int(_checks.check_random_state(self.random_state).randint(1 << 30))
         sample, target, codes = draw_rows(frame.reset_index(drop=True), target, codes, seed)
-        search = FeatureSearch(sample, target, codes, lake.snapshot, options, self.select, k, allow, seed, budget)
+        search = FeatureSearch(
+            sample, target, codes, lake.snapshot, options, self.select, k, allow, seed, budget, self.on_suspicious
+        )
         found = find_features(search)
         self.plan_: JoinPlan = found.frozen.plan
         self.report_: AugmentReport = found.report
@@ -267,6 +278,11 @@ class LakeAugmenter(_base.TransformerMixin, _base.BaseEstimator):
         self._contents = table_contents(lake.snapshot, self.plan_)
         wide = self._joined(frame.iloc[:1])
         self.dtypes_ = {name: _model_dtype(wide[name].dtype) for name in self.features_}
+        if suspicious := self.report_.taken_though_suspicious:
+            warn(
+                f"columns were taken that seem to be made of the target ({shortlist(suspicious)}), "
+                'see `report_.suspicious`: leave them out by on_suspicious="refuse", or name in `allow` what is no leak'
+            )
         return self
 
     def transform(self, X: Any) -> Any:

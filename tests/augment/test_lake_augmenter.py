@@ -3,6 +3,7 @@
 import pickle
 import subprocess
 import sys
+import warnings
 from dataclasses import replace
 
 import numpy as np
@@ -240,6 +241,34 @@ def test_leaks_are_refused_by_name_and_allowed_by_pattern(world, leaky_lake):
     allowed = dfjoin.LakeAugmenter(leaky_lake, allow="answers/cost*").fit(world.X, world.y)
     assert allowed.features_[0] == "cost_eur"
     assert "answers/cost_eur" not in allowed.report_.refused
+
+
+def test_suspicious_columns_are_taken_with_a_warning_or_refused(world, tmp_path):
+    """Bands of the target in one table, and parts of it in two tables, which neither of them tells of alone."""
+    rng = np.random.default_rng(0)
+    part = 9 * rng.normal(size=len(world.y))
+    frames = {
+        "bands": pd.DataFrame({"land": world.X["land"], "band": pd.qcut(world.y, 10, labels=False).astype(str)}),
+        "north": pd.DataFrame({"land": world.X["land"], "north": part}),
+        "south": pd.DataFrame({"land": world.X["land"], "south": world.y - part}),
+        "climate": world.frames["climate"],
+    }
+    lake = dfjoin.build_lake(frames, tmp_path / "lake", engine="inline", progress=False)
+    with pytest.warns(UserWarning, match="made of the target .*bands/band.* or name in `allow` what is no leak"):
+        found = dfjoin.LakeAugmenter(lake, select=None, k=9).fit(world.X, world.y)
+    report = found.report_
+    assert report.refused == {} and set(report.taken_though_suspicious) == {"bands/band", "north/north", "south/south"}
+    assert "its 10 values are bands of the target, which do not overlap; it explains 9" in str(report)
+    assert "added up with 1 others" in report.suspicious["south/south"] and "suspicious" in report._repr_html_()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        safe = dfjoin.LakeAugmenter(lake, select=None, k=9, on_suspicious="refuse").fit(world.X, world.y)
+        allowed = dfjoin.LakeAugmenter(lake, select=None, k=9, allow=["bands", "north/*", "south/*"]).fit(
+            world.X, world.y
+        )
+    assert safe.tables_ == ["climate"] and safe.report_.suspicious == {}
+    assert safe.report_.refused["north/north"].startswith("it is suspicious: it is a part of the target")
+    assert set(allowed.tables_) == set(frames) and allowed.report_.suspicious == {}
 
 
 def test_as_of_brings_what_was_known_before(world, tmp_path):
