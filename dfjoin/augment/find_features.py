@@ -137,6 +137,8 @@ class _Finder:
         for column, reason in leaks.suspicious.items():
             self._suspect(reached.table, column, reason)
         refused = self._refused[reached.table]
+        if reached.step.relation is not None:
+            refused = refused | dict.fromkeys(reached.step.right_on, "the key in another spelling")
         if self._search.select is None:
             names = reached.new_columns | ({"": reached.counted} if reached.counted else {})
             features = tuple(_as_it_is(reached, c, name) for c, name in names.items() if c not in refused)

@@ -87,6 +87,9 @@ class LakeAugmenter(_base.TransformerMixin, _base.BaseEstimator):
         Patterns of the tables that may be joined, and of those that may not.
     mode : {"exact", "lsh", "transform", "embedding"}
         How candidates are found, see `dfjoin.discover_joinable`.
+    precision : float or None, default 0.95
+        Keys of one column of texts are joined by programs and by likeness, too, where equality leaves some of them
+        alone, as two frames are by `dfjoin.auto_join`: so many of these pairs are to be right. None: by equality alone.
     allow : str or list of str, optional
         Patterns of tables, or of ``table/column``, that are joined though they seem to give the target away.
     on_suspicious : {"warn", "refuse"}
@@ -189,6 +192,7 @@ class LakeAugmenter(_base.TransformerMixin, _base.BaseEstimator):
         tables: Any = None,
         exclude: Any = None,
         mode: str = "exact",
+        precision: float | None = 0.95,
         allow: Any = None,
         on_suspicious: str = "warn",
         as_of: Any = None,
@@ -210,6 +214,7 @@ class LakeAugmenter(_base.TransformerMixin, _base.BaseEstimator):
         self.tables = tables
         self.exclude = exclude
         self.mode = mode
+        self.precision = precision
         self.allow = allow
         self.on_suspicious = on_suspicious
         self.as_of = as_of
@@ -363,6 +368,7 @@ class LakeAugmenter(_base.TransformerMixin, _base.BaseEstimator):
             raise InvalidParameterError("`aggregate` must be a rule here, got None: rows of X must not be multiplied")
         join = join_options(
             mode=self.mode,
+            **({"transform": False, "fuzzy": False} if self.precision is None else {"precision": self.precision}),
             aggregate=self.aggregate,
             on_stale=self.on_stale,
             min_score=self.min_score,

@@ -52,8 +52,7 @@ class JoinStep:
         of five digits are read without theirs), and the order of all-digit dates.
     relation : dict, optional
         Programs that relate the keys, as `to_dict` of `dfjoin.transform.evidence.transform_join.TransformJoin` writes
-        them; between two frames also likeness and its threshold, see `dfjoin.join.saved_relation`. None: the keys are
-        equal.
+        them, or programs and likeness with its threshold, see `dfjoin.join.saved_relation`. None: the keys are equal.
     dated : dict, optional
         Which rows of the table a row of the frame gets by their dates: ``{"on": label, "right_on": [columns], "rule":
         "before" or "latest"}``, see `dfjoin.join.rows.dated_rows.DatedLink`. None: all that have its key.
@@ -241,11 +240,11 @@ def _check_relation(step: JoinStep) -> None:
         if not len(step.on) == len(step.right_on) == relation.n_columns:
             raise TypeError(f"{relation.TITLE} relates as many columns of both sides: {relation.n_columns}")
         return
-    if not step.table:
+    if step.table and (len(step.on) != 1 or len(step.right_on) != 1):
+        raise TypeError("programs of a plan relate one column with one of a table")
+    if not step.table or "likeness" in (step.relation or {}):
         left, right = SavedRelation.from_dict(step.relation).columns
     else:
-        if len(step.on) != 1 or len(step.right_on) != 1:
-            raise TypeError("programs of a plan relate one column with one of a table")
         found = TransformJoin.from_dict(step.relation)
         columns = found.source_columns, found.target_columns
         left, right = columns if found.direction == "left_to_right" else columns[::-1]

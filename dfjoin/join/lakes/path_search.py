@@ -13,6 +13,7 @@ import pandas as pd
 from dfjoin import _validation as check
 from dfjoin.errors import (
     ColumnNotFoundError,
+    IncompatibleSettingsError,
     InvalidParameterError,
     JoinExpansionError,
     TableChangedError,
@@ -20,6 +21,7 @@ from dfjoin.errors import (
 )
 from dfjoin.join.keys import KeyColumns
 from dfjoin.join.lakes.lake_join import join_candidates, join_plan
+from dfjoin.join.lakes.related_table import TableRelations
 from dfjoin.join.lakes.second_column import find_second_column
 from dfjoin.join.lakes.table_hops import FrameKeys, ReachedTable, TableHop, UnreachedTable, path_keys
 from dfjoin.join.options import JoinOptions, join_options
@@ -35,6 +37,7 @@ from dfjoin.search.period_search import find_period_candidates
 from dfjoin.search.query import QueryColumn
 from dfjoin.search.usefulness.key_columns import reason_against_key
 from dfjoin.store.snapshot import Snapshot
+from dfjoin.store.table import LakeTable
 from dfjoin.values.header_meaning import says_nothing_alone
 
 __all__ = ["PathLead", "PathOptions", "PathSearch", "path_options"]
@@ -53,6 +56,10 @@ _MOST_EXTENDED = 10
 
 _NOT_AS_IT_IS = ("mean", "sum", "median", "std", "count", "nunique", "share")
 """Rules whose result is no value of the table, so that nothing can be looked up by it."""
+
+
+_PROPOSING = {"transform": False, "fuzzy": True}
+"""Modes that lead to tables whose keys are not equal, and whether what relates these is found anew, on all keys."""
 
 
 @dataclass(frozen=True)
@@ -98,20 +105,21 @@ class PathOptions:
 
 def path_options(on: Any, max_hops: Any, min_score: Any, threshold: Any) -> PathOptions:
     """Check the arguments of `dfjoin.Lake.paths` and make their record."""
-    join = join_options(min_score=min_score, threshold=threshold)
+    join = join_options(min_score=min_score, threshold=threshold, transform=False, fuzzy=False)
     keys, hops = path_keys(on), check.check_positive_int(max_hops, "max_hops")
     return PathOptions(keys, max_hops=hops, min_score=join.min_score, threshold=join.threshold, join=join)
 
 
 @dataclass(frozen=True)
 class PathLead:
-    """A candidate of a search, and the table from whose columns the search was made."""
+    """A candidate of a search, the table from whose columns the search was made, and whether keys are alike alone."""
 
     parent: ReachedTable | None
     hits: JoinCandidates
     position: int
     hop: TableHop
     usefulness: float
+    is_alike: bool = False
 
     @property
     def hops(self) -> tuple[TableHop, ...]:
@@ -156,6 +164,7 @@ class PathSearch:
         )
         mode_of(options.join.mode).check(snapshot)
         self._n_extended = 0
+        self._relations = TableRelations(options.join)
 
     @cached_property
     def _left(self) -> KeyColumns:
@@ -170,6 +179,7 @@ class PathSearch:
         if start is not None:
             return found
         found += [lead for key in self._options.on or () if len(key) > 1 for lead in self._key_leads(key, seen)]
+        found += self._related_leads(queries, {lead.hop.table for lead in found} | seen)
         return [*found, *self._period_leads({lead.hop.table for lead in found} | seen)]
 
     def _single_leads(self, start: ReachedTable | None, queries: list[QueryColumn], seen: set[str]) -> list[PathLead]:
@@ -209,6 +219,25 @@ class PathSearch:
         if score * row.score < options.min_score or contained * row.containment < options.threshold:
             return []
         return [PathLead(start, hit.hits, hit.position, hop, score * row.usefulness)]
+
+    def _related_leads(self, queries: list[QueryColumn], known: set[str]) -> list[PathLead]:
+        """Find tables to which programs or a like spelling of keys lead, and equal keys do not."""
+        options, found = self._options.join, []
+        if not options.is_relation_allowed or not mode_of(options.mode).is_by_equality:
+            return []
+        texts = [query for query in queries if query.profile.kind == "text"]
+        labels = {query.name: query.label for query in texts}
+        for mode, is_alike in _PROPOSING.items() if texts else ():
+            try:
+                mode_of(mode).check(self._snapshot)
+            except IncompatibleSettingsError:  # the index has not what the mode needs
+                continue
+            hits = search_queries(self._snapshot, texts, replace(self._params, mode=mode), is_first=False)
+            rows = [hit for hit in _hits(hits) if hit.row.table not in known]
+            leads = [lead for hit in rows for lead in self._lead(None, (labels[hit.row.query_column],), hit)]
+            found += [replace(lead, is_alike=is_alike) for lead in leads]
+            known = known | {lead.hop.table for lead in leads}
+        return found
 
     def _key_leads(self, key: tuple[Any, ...], seen: set[str]) -> list[PathLead]:
         """Find the candidates of a key of several columns of the frame."""
@@ -261,7 +290,7 @@ class PathSearch:
         """Join the table of a candidate with all its columns.
 
         Where keys stand in several rows on both sides, a second column of the frame is looked for that, with the first
-        one, stands in one row of the table.
+        one, stands in one row of the table, or in one row of the frame.
         """
         try:
             reached = self._reached(lead)
@@ -288,11 +317,17 @@ class PathSearch:
         parent, hop = lead.parent, lead.hop
         frame = self._df if parent is None else parent.frame
         options = replace(self._options.join, how="left", columns=None, k=1)
-        if hop.period is None:
-            account = join_candidates(frame, lead.hits.iloc[[lead.position]], options)
-        else:
-            step = JoinStep(list(hop.on), hop.table, [hop.column], None, {}, options.aggregate, period=hop.period)
+        step = JoinStep(list(hop.on), hop.table, [hop.column], None, {}, options.aggregate, period=hop.period)
+        if hop.period is not None:
             account = self._join_step(frame, step, options)
+        elif lead.is_alike:
+            account = self._join_step(frame, self._related(frame, step, options), options)
+        else:
+            account = join_candidates(frame, lead.hits.iloc[[lead.position]], options)
+            step = account.steps[-1]
+            related = self._related(frame, step, options)
+            if related is not step:
+                account = self._join_step(frame, replace(related, names={}, counted=None), options)
         if self._is_dated(hop.table):
             step = account.steps[-1]
             dates = [name for name in date_columns(self._snapshot, hop.table) if name not in step.right_on]
@@ -305,6 +340,13 @@ class PathSearch:
         steps = (*(() if parent is None else parent.steps), account.steps[-1])
         return ReachedTable(hops, steps, account, lead.usefulness, parent)
 
+    def _related(self, frame: pd.DataFrame, step: JoinStep, options: JoinOptions) -> JoinStep:
+        """Relate keys by programs and likeness, too, where equality leaves texts of both sides alone."""
+        if not mode_of(options.mode).is_by_equality:
+            return step
+        table = LakeTable(self._snapshot, step.table, options.on_stale)
+        return self._relations.complete(KeyColumns(frame, self._snapshot.settings), table, step)
+
     def _join_step(self, frame: pd.DataFrame, step: JoinStep, options: JoinOptions) -> JoinAccount:
         return join_plan(frame, JoinPlan((step,), "left", str(self._snapshot.path)), options)
 
@@ -316,7 +358,7 @@ class PathSearch:
         self._n_extended += 1
         row = _hits(lead.hits)[lead.position].row
         join = replace(options.join, threshold=options.threshold, min_score=options.min_score)
-        found = find_second_column(self._left, row, lead.hits.context, join)
+        found = find_second_column(self._left, row, lead.hits.context, join, may_repeat=True)
         if found is None:
             return None
         (hit,) = _hits(found)
