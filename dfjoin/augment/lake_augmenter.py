@@ -31,6 +31,7 @@ from dfjoin.join.lakes.path_search import PathOptions
 from dfjoin.join.lakes.table_hops import FrameKeys, path_keys
 from dfjoin.join.options import join_options
 from dfjoin.join.plan import JoinPlan
+from dfjoin.join.rows.several_rules import check_rules
 from dfjoin.lake import resolve_lake
 from dfjoin.values.frames import is_pandas, select_column
 from dfjoin.values.periods import read_periods
@@ -82,7 +83,16 @@ class LakeAugmenter(_base.TransformerMixin, _base.BaseEstimator):
         Smallest score and smallest containment of a join, see `dfjoin.auto_join`; along a path of joins both are
         multiplied.
     aggregate : "auto", rule or dict of column → rule
-        How several rows of a key become one, see `dfjoin.auto_join`.
+        How several rows of a key become one, see `dfjoin.auto_join`; another one than "auto" is the only one.
+    aggregates : "auto", list of rules, dict of column → list of rules, or None
+        What is made of each column of a table that has several rows for a key, to be chosen from: by default what suits
+        its type, of numbers ``mean``, ``std``, ``min``, ``max``, of booleans ``share``, of dates ``min``, ``max``, of
+        others ``majority``, ``nunique`` and ``top_share`` (the share of the most frequent value); with `as_of` also
+        ``last``, ``trend`` (the change from one row to the next, by least squares) and ``since`` (days from the latest
+        row to `as_of`). Of a list each column gets the rules that suit it; None: one rule a column. The name tells the
+        rule: ``visits.days (mean)``; the rows are counted as ``visits_rows``.
+    windows : list of int, optional
+        Days before `as_of`: what is computed of numbers and booleans is also computed of the rows of so many days.
     tables, exclude : str or list of str, optional
         Patterns of the tables that may be joined, and of those that may not.
     mode : {"exact", "lsh", "transform", "embedding"}
@@ -189,6 +199,8 @@ class LakeAugmenter(_base.TransformerMixin, _base.BaseEstimator):
         min_score: float = 0.5,
         threshold: float = 0.5,
         aggregate: Any = "auto",
+        aggregates: Any = "auto",
+        windows: Any = None,
         tables: Any = None,
         exclude: Any = None,
         mode: str = "exact",
@@ -211,6 +223,8 @@ class LakeAugmenter(_base.TransformerMixin, _base.BaseEstimator):
         self.min_score = min_score
         self.threshold = threshold
         self.aggregate = aggregate
+        self.aggregates = aggregates
+        self.windows = windows
         self.tables = tables
         self.exclude = exclude
         self.mode = mode
@@ -389,8 +403,29 @@ class LakeAugmenter(_base.TransformerMixin, _base.BaseEstimator):
             join=join,
             never=() if self.as_of is None else (self.as_of,),
             as_of=self.as_of,
+            aggregates=self._aggregates(),
+            windows=self._windows(),
             undated=() if self.allow is None else check.check_patterns(self.allow, "allow"),
         )
+
+    def _aggregates(self) -> Any:
+        """Check the rules of tables with several rows for a key."""
+        given = self.aggregates
+        if given is None or (isinstance(given, str) and given == "auto"):
+            return given
+        if isinstance(given, dict):
+            return {column: check_rules(rules, "aggregates") for column, rules in given.items()}
+        return check_rules(given, "aggregates")
+
+    def _windows(self) -> tuple[int, ...]:
+        if self.windows is None:
+            return ()
+        if self.as_of is None:
+            raise InvalidParameterError(
+                f"`windows` needs `as_of`, before which they lie, got {check.show(self.windows)}"
+            )
+        given = self.windows if isinstance(self.windows, (list, tuple)) else [self.windows]
+        return tuple(check.check_positive_int(days, "windows") for days in given)
 
     def _joined(self, frame: pd.DataFrame) -> pd.DataFrame:
         """Carry out the plan: the columns of a frame, then the features."""

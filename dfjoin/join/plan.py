@@ -46,7 +46,8 @@ class JoinStep:
     names : dict of str
         Column → name in the result, as given when the join was first made.
     aggregate : str, dict or None
-        Rule or rules; None keeps the rows.
+        Rule or rules; None keeps the rows. A column with a list of rules is brought once for each of them, as
+        `dfjoin.join.rows.several_rules` names it.
     pad, dayfirst : optional
         How the key of the user's frame is read: the digits to which integers are written with zeros in front (−5: texts
         of five digits are read without theirs), and the order of all-digit dates.
@@ -224,9 +225,11 @@ def _check_fields(step: JoinStep) -> None:
     if not isinstance(step.names, dict) or not _is_texts([*step.names, *step.names.values()]):
         raise TypeError("`names` of a step maps texts to texts")
     if not (step.aggregate is None or isinstance(step.aggregate, str)) and not (
-        isinstance(step.aggregate, dict) and _is_texts([*step.aggregate, *step.aggregate.values()])
+        isinstance(step.aggregate, dict)
+        and _is_texts([*step.aggregate])
+        and all(_is_texts(own if isinstance(own, list) else [own]) for own in step.aggregate.values())
     ):
-        raise TypeError("`aggregate` of a step is a rule, a mapping of columns to rules, or null")
+        raise TypeError("`aggregate` of a step is a rule, a mapping of columns to rules or lists of them, or null")
     if not (step.pad is None or (type(step.pad) is int and 1 <= abs(step.pad) <= MOST_DIGITS)):
         raise TypeError(f"`pad` of a step is a number of digits, 1 to {MOST_DIGITS} or negative, or null")
     if step.dayfirst not in (None, True, False):

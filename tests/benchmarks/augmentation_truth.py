@@ -255,6 +255,32 @@ def before_a_date(rng: np.random.Generator) -> TruthCase:
     return TruthCase(frame.assign(day=day), y, tables, {"log"}, a[:, None], options={"as_of": "day", "allow": "noise*"})
 
 
+def spread_of_rows(rng: np.random.Generator) -> TruthCase:
+    """A table has several rows for each key, all around 0; how far they spread tells of the target."""
+    size, w = rng.uniform(0.2, 3, _ROWS), rng.normal(size=_ROWS)
+    keys, frame = _base(rng, w)
+    log = pd.DataFrame({"site": np.repeat(keys, 8), "reading": np.repeat(size, 8) * rng.normal(size=8 * _ROWS)})
+    log = log.sample(frac=1, random_state=0, ignore_index=True)
+    return TruthCase(frame, 1.5 * size + w + 0.3 * rng.normal(size=_ROWS), {"log": log}, {"log"}, size[:, None])
+
+
+def last_rows(rng: np.random.Generator) -> TruthCase:
+    """What was read in the last 30 days tells of the target; what was read before that does not."""
+    a, w = rng.normal(size=(2, _ROWS))
+    keys, frame = _base(rng, w)
+    day = pd.Timestamp("2024-01-01") + pd.to_timedelta(rng.integers(400, 500, _ROWS), unit="D")
+    ages = np.concatenate([rng.integers(1, 31, (_ROWS, 3)), rng.integers(40, 300, (_ROWS, 6))], axis=1).ravel()
+    readings = np.column_stack(
+        [np.repeat(a[:, None], 3, 1) + 0.4 * rng.normal(size=(_ROWS, 3)), 2 * rng.normal(size=(_ROWS, 6))]
+    )
+    seen = np.repeat(day, 9) - pd.to_timedelta(ages, unit="D")
+    log = pd.DataFrame({"site": np.repeat(keys, 9), "seen": seen, "reading": readings.ravel()})
+    log = log.sample(frac=1, random_state=0, ignore_index=True)
+    options = {"as_of": "day", "windows": [30], "allow": "noise*"}
+    y = a + w + 0.3 * rng.normal(size=_ROWS)
+    return TruthCase(frame.assign(day=day), y, {"log": log}, {"log"}, a[:, None], options=options)
+
+
 CASES: dict[str, Callable[[np.random.Generator], TruthCase]] = {
     "parts": parts,
     "together, one table": together_in_one,
@@ -275,6 +301,8 @@ CASES: dict[str, Callable[[np.random.Generator], TruthCase]] = {
     "two keys, repeated rows": log_of_two_keys,
     "months": months,
     "before a date": before_a_date,
+    "spread of rows": spread_of_rows,
+    "last rows": last_rows,
 }
 
 

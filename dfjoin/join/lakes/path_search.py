@@ -19,6 +19,7 @@ from dfjoin.errors import (
     TableChangedError,
     TableReadError,
 )
+from dfjoin.index.catalog import KINDS
 from dfjoin.join.keys import KeyColumns
 from dfjoin.join.lakes.lake_join import join_candidates, join_plan
 from dfjoin.join.lakes.related_table import TableRelations
@@ -28,6 +29,8 @@ from dfjoin.join.options import JoinOptions, join_options
 from dfjoin.join.plan import JoinPlan, JoinStep, json_label
 from dfjoin.join.rows.date_columns import date_columns
 from dfjoin.join.rows.report import JoinAccount
+from dfjoin.join.rows.right_facts import TableFacts
+from dfjoin.join.rows.several_rules import rules_by_kind
 from dfjoin.search.candidates import JoinCandidates
 from dfjoin.search.column_search import search_columns, search_queries
 from dfjoin.search.discover import make_key, query_columns
@@ -54,7 +57,7 @@ _MOST_GAPS = 3
 _MOST_EXTENDED = 10
 """Tables for which a second key column is looked for."""
 
-_NOT_AS_IT_IS = ("mean", "sum", "median", "std", "count", "nunique", "share")
+_NOT_AS_IT_IS = ("mean", "sum", "median", "std", "count", "nunique", "share", "trend", "top_share")
 """Rules whose result is no value of the table, so that nothing can be looked up by it."""
 
 
@@ -88,6 +91,11 @@ class PathOptions:
         that have a column of dates.
     undated : sequence of str
         Patterns of tables that are joined without dates all the same.
+    aggregates : "auto", tuple of str, dict or None
+        Rules for each column of a table that has several rows for a key: those that suit its type, those that are named
+        and suit it, or those of each column that is named. None: one rule, that of `join`.
+    windows : tuple of int
+        Days before `as_of`; rules of numbers are applied to the rows of each window, too.
     """
 
     on: FrameKeys | None = None
@@ -101,6 +109,8 @@ class PathOptions:
     join: JoinOptions = field(default_factory=JoinOptions)
     as_of: Any = None
     undated: Sequence[str] = ()
+    aggregates: Any = None
+    windows: tuple[int, ...] = ()
 
 
 def path_options(on: Any, max_hops: Any, min_score: Any, threshold: Any) -> PathOptions:
@@ -336,9 +346,35 @@ class PathSearch:
             dated = {"on": json_label(self._options.as_of), "right_on": dates, "rule": "before"}
             is_log = account.joined[-1]["relationship"].endswith("m")  # how many rows there were before is told, then
             account = self._join_step(frame, replace(step, names={}, counted=is_log or None, dated=dated), options)
+        if (
+            options.aggregate == "auto"
+            and self._options.aggregates
+            and account.joined[-1]["relationship"].endswith("m")
+        ):
+            several = self._with_rules(account.steps[-1], options)
+            account = self._join_step(frame, several, options)
         hops = (*lead.hops[:-1], replace(hop, relationship=account.joined[-1]["relationship"]))
         steps = (*(() if parent is None else parent.steps), account.steps[-1])
         return ReachedTable(hops, steps, account, lead.usefulness, parent)
+
+    def _with_rules(self, step: JoinStep, options: JoinOptions) -> JoinStep:
+        """Give each column of a table the rules that suit it."""
+        table = LakeTable(self._snapshot, step.table, options.on_stale)
+        wanted, windows, is_dated = self._options.aggregates, self._options.windows, step.dated is not None
+        facts, rules = TableFacts(table), {}
+        for column in step.names:
+            if column in step.right_on:  # the key in another spelling
+                continue
+            kind = KINDS[table.record(column)["kind"]]
+            if isinstance(wanted, dict):
+                own = list(wanted.get(column, ()))
+            else:
+                own = [*rules_by_kind(wanted, kind, is_measure=facts.is_measure(column), is_dated=is_dated)]
+            numbers = [rule for rule in own if rule in ("mean", "std", "min", "max", "share")]
+            own += [f"{rule}, {days} days" for days in windows for rule in numbers if is_dated]
+            if own:
+                rules[column] = own
+        return replace(step, columns=list(step.names), aggregate=rules, names={}, counted=True)
 
     def _related(self, frame: pd.DataFrame, step: JoinStep, options: JoinOptions) -> JoinStep:
         """Relate keys by programs and likeness, too, where equality leaves texts of both sides alone."""

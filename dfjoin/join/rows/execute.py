@@ -60,6 +60,8 @@ class RightSide:
         the result does not depend on the rows that match. A column that is not named tells it by its rows.
     facts : RightFacts or None
         What is known of the whole table; None: these rows tell.
+    ages : ndarray of float64, shape (n_rows,), or None
+        Days from the end of the date or period of each row to the date of its key; None where keys have no dates.
     """
 
     frame: pd.DataFrame
@@ -72,6 +74,7 @@ class RightSide:
     object_kinds: dict[str, str] = field(default_factory=dict)
     rows: NDArray[np.int64] | None = None
     facts: RightFacts | None = None
+    ages: NDArray[np.float64] | None = None
 
     def rules(self, aggregate: Any, step: JoinStep) -> CellRules:
         """Decide how cells of several rows become one, as a step says that was made before.
