@@ -16,14 +16,14 @@ from dfjoin.augment.budget import INTERRUPTED, AugmentBudget
 from dfjoin.augment.choose_tables import choose_tables
 from dfjoin.augment.encoding import PredictionTarget, encode_column
 from dfjoin.augment.frozen_plan import FrozenPlan, freeze_plan
-from dfjoin.augment.held_out import one_thread, shared_keys
+from dfjoin.augment.held_out import BOOSTED_TREES, Learning, one_thread, shared_keys
 from dfjoin.augment.known_columns import KnownColumns
-from dfjoin.augment.leakage import LeakGuard, is_allowed
+from dfjoin.augment.leakage import is_allowed
 from dfjoin.augment.screening import CandidateTable, FeatureColumn, screen_table
 from dfjoin.augment.table_choice import SelectionTask, TableChoice
+from dfjoin.augment.table_reading import ReadingTask, TableReading
 from dfjoin.join.lakes.path_search import PathOptions
 from dfjoin.join.lakes.table_hops import ReachedTable
-from dfjoin.join.lakes.table_paths import reach_tables
 from dfjoin.store.snapshot import Snapshot
 from dfjoin.values.header_meaning import is_year_name
 from dfjoin.values.periods import read_periods
@@ -51,6 +51,9 @@ class FeatureSearch:
     budget : AugmentBudget
     on_suspicious : {"warn", "refuse"}
         Whether columns that seem to be made of the target are refused.
+    is_kept : bool
+        Whether what is read of the lake is kept for further searches of the same rows.
+    learning : Learning
     """
 
     frame: pd.DataFrame
@@ -64,6 +67,8 @@ class FeatureSearch:
     seed: int
     budget: AugmentBudget
     on_suspicious: str = "warn"
+    is_kept: bool = False
+    learning: Learning = BOOSTED_TREES
 
 
 @dataclass(frozen=True)
@@ -95,7 +100,6 @@ class _Finder:
 
     def __init__(self, search: FeatureSearch) -> None:
         self._search = search
-        self._guard = LeakGuard(search.frame, search.target, search.snapshot.settings, search.allow)
         self._own = [encode_column(search.frame.iloc[:, i]) for i in range(search.frame.shape[1])]
         self._known = KnownColumns()
         for column in self._own:
@@ -107,6 +111,10 @@ class _Finder:
         self._passed_over: dict[str, str] = {}
         self._stopped = ""
         self._groups: dict[Any, NDArray[np.int64] | None] = {}
+        refuses = search.on_suspicious == "refuse"
+        task = ReadingTask(search.frame, search.target, search.snapshot, search.paths, search.allow, refuses)
+        begin = TableReading.kept if search.is_kept else TableReading
+        self._reading = begin(task, self._key_groups)
 
     def gather(self) -> None:
         """Reach tables, and keep what passes the checks."""
@@ -115,7 +123,7 @@ class _Finder:
             return
         search.budget.begin("read" if search.select == "auto" and search.target is not None else "check")
         try:
-            for found in reach_tables(search.frame, search.snapshot, search.paths, self._is_key):
+            for found in self._reading.tables(search.paths.max_hops):
                 if isinstance(found, ReachedTable):
                     self._passed_over.pop(found.table, None)
                     self._check(found)
@@ -130,13 +138,10 @@ class _Finder:
 
     def _check(self, reached: ReachedTable) -> None:
         self._search.budget.tell(f"read {reached.text}")
-        groups = self._key_groups(reached)
-        leaks = self._guard.look_at(reached, groups)
-        self._refused[reached.table] = dict(leaks.refused)
+        groups, leaks = self._key_groups(reached), self._reading.leaks[reached.table]
+        refused = self._refused[reached.table] = dict(leaks.refused)
+        self._suspicious[reached.table] = dict(leaks.suspicious)
         self._known_before[reached.table] = leaks.known_before
-        for column, reason in leaks.suspicious.items():
-            self._suspect(reached.table, column, reason)
-        refused = self._refused[reached.table]
         if reached.step.relation is not None:
             refused = refused | dict.fromkeys(reached.step.right_on, "the key in another spelling")
         if self._search.select is None:
@@ -150,23 +155,12 @@ class _Finder:
                 candidate = replace(candidate, features=())
         self._candidates.append(candidate)
 
-    def _suspect(self, table: str, column: str, reason: str) -> None:
-        """Note that a column seems to be made of the target; refuse it where the caller wants that."""
-        if self._search.on_suspicious == "refuse":
-            self._refused[table][column] = f"it is suspicious: {reason}"
-        else:
-            self._suspicious.setdefault(table, {}).setdefault(column, reason)
-
-    def _is_key(self, reached: ReachedTable, column: str) -> bool:
-        """Tell whether a column of a table may be the key of a further join: what gives the target away is none."""
-        return column not in self._refused.get(reached.table, ())
-
     def choose(self) -> TableChoice:
         """Choose among the tables that were reached; anew without columns that together turn out to be the target."""
         search = self._search
         task = None
         if search.target is not None:
-            task = SelectionTask(search.target, self._own, self._groups_of, search.seed, search.budget)
+            task = SelectionTask(search.target, self._own, self._groups_of, search.seed, search.budget, search.learning)
         try:
             choice = choose_tables(self._candidates, search.select, task, search.k)
             if task is None or not self._suspect_together(choice):
@@ -180,11 +174,15 @@ class _Finder:
     def _suspect_together(self, choice: TableChoice) -> bool:
         """Look for parts of the target among all columns that were chosen; tell whether any is refused."""
         features = [(one.candidate.reached.table, feature) for one in choice.chosen for feature in one.features]
-        told = self._guard.reasons_together([feature.encoded for _, feature in features])
+        told = self._reading.guard.reasons_together([feature.encoded for _, feature in features])
         for i, reason in told.items():
             table, feature = features[i]
-            if not is_allowed(self._search.allow, table, feature.column):
-                self._suspect(table, feature.column, reason)
+            if is_allowed(self._search.allow, table, feature.column):
+                continue
+            if self._search.on_suspicious == "refuse":
+                self._refused[table][feature.column] = f"it is suspicious: {reason}"
+            else:
+                self._suspicious[table].setdefault(feature.column, reason)
         return bool(told) and self._search.on_suspicious == "refuse"
 
     def _without_refused(self, candidate: CandidateTable) -> CandidateTable:

@@ -14,10 +14,10 @@ from dfjoin.api import auto_join
 from dfjoin.augment.augment_report import AugmentReport
 from dfjoin.augment.budget import AugmentBudget
 from dfjoin.augment.choose_tables import SELECTIONS
-from dfjoin.augment.encoding import TASKS
+from dfjoin.augment.encoding import TASKS, PredictionTarget
 from dfjoin.augment.find_features import FeatureSearch, find_features
 from dfjoin.augment.fitted_tables import check_fitted_tables, table_contents
-from dfjoin.augment.held_out import group_codes
+from dfjoin.augment.held_out import Learning, group_codes
 from dfjoin.augment.input_rows import (
     as_pandas,
     checked_target,
@@ -26,6 +26,7 @@ from dfjoin.augment.input_rows import (
     rows_to_learn_from,
     split_target,
 )
+from dfjoin.augment.table_reading import MOST_HOPS
 from dfjoin.errors import ColumnNotFoundError, InvalidParameterError, TableChangedError, shortlist, warn
 from dfjoin.join.lakes.path_search import PathOptions
 from dfjoin.join.lakes.table_hops import FrameKeys, path_keys
@@ -41,8 +42,8 @@ __all__ = ["LakeAugmenter"]
 _PURPOSE = "LakeAugmenter"
 _base: Any = import_optional("sklearn.base", extra="sklearn", purpose=_PURPOSE)
 _checks: Any = import_optional("sklearn.utils.validation", extra="sklearn", purpose=_PURPOSE)
-
-_MOST_HOPS = 5
+_metrics: Any = import_optional("sklearn.metrics", extra="sklearn", purpose=_PURPOSE)
+_model_selection: Any = import_optional("sklearn.model_selection", extra="sklearn", purpose=_PURPOSE)
 
 
 class LakeAugmenter(_base.TransformerMixin, _base.BaseEstimator):
@@ -111,10 +112,22 @@ class LakeAugmenter(_base.TransformerMixin, _base.BaseEstimator):
         its end. Tables without one are passed over, unless `allow` names them. The column is no key then.
     task : {"auto", "classification", "regression"}
         What is predicted. "auto": numbers with fractions or with more than 20 distinct values are a regression.
+    learner : estimator, optional
+        Model of scikit-learn that ``select="auto"`` measures with, by default small boosted trees. It gets texts as
+        ranks of their frequency, and medians for nulls if it takes none.
+    scoring : str or callable, optional
+        Metric of ``select="auto"``, a name or a scorer of scikit-learn; by default the squared error of each row, of
+        classes the Brier score. A metric gives one number for a fold, so that a small gain is found less surely.
+    cv : int or splitter of scikit-learn, optional
+        Which rows ``select="auto"`` holds out, as ``TimeSeriesSplit()`` for rows in the order of time; by default five
+        folds of keys. What was chosen is measured on the same folds again then.
     budget : float or dict, optional
         Seconds that `fit` may take before it ends with what it has; or a dict of "seconds" (default 600) and "tables"
         (default 100) that are read at most. With ``select="auto"`` half of the seconds is for reading tables, the rest
         for measuring them.
+    cache : bool, default False
+        Keep in memory what `fit` read of the lake, of the last 8 frames, for further fits to the same rows with other
+        `k`, `max_hops` and `select`: a grid search reads the lake once for each of its folds.
     on_stale : {"error", "warn", "ignore"}
         What `transform` does when the file of a table is not the one that was indexed, or the lake has read the table
         anew since `fit`.
@@ -209,7 +222,11 @@ class LakeAugmenter(_base.TransformerMixin, _base.BaseEstimator):
         on_suspicious: str = "warn",
         as_of: Any = None,
         task: str = "auto",
+        learner: Any = None,
+        scoring: Any = None,
+        cv: Any = None,
         budget: Any = None,
+        cache: bool = False,
         on_stale: str = "error",
         random_state: int | None = None,
         progress: bool = False,
@@ -233,7 +250,11 @@ class LakeAugmenter(_base.TransformerMixin, _base.BaseEstimator):
         self.on_suspicious = on_suspicious
         self.as_of = as_of
         self.task = task
+        self.learner = learner
+        self.scoring = scoring
+        self.cv = cv
         self.budget = budget
+        self.cache = cache
         self.on_stale = on_stale
         self.random_state = random_state
         self.progress = progress
@@ -247,7 +268,7 @@ class LakeAugmenter(_base.TransformerMixin, _base.BaseEstimator):
         tags.transformer_tags.preserves_dtype = []
         return tags
 
-    def fit(self, X: Any, y: Any = None, groups: Any = None) -> LakeAugmenter:
+    def fit(self, X: Any, y: Any = None, groups: Any = None, sample_weight: Any = None) -> LakeAugmenter:
         """Search, join, select, and freeze the plan.
 
         Parameters
@@ -261,6 +282,8 @@ class LakeAugmenter(_base.TransformerMixin, _base.BaseEstimator):
             distinguished in the selection.
         groups : array-like, shape (n_rows,), optional
             Rows that are held out together; by default those of one key.
+        sample_weight : array-like, shape (n_rows,), optional
+            Weight of each row in the models and losses of the selection.
 
         Returns
         -------
@@ -278,7 +301,8 @@ class LakeAugmenter(_base.TransformerMixin, _base.BaseEstimator):
         X, y = split_target(X, y, self.target)
         frame = rows_to_learn_from(self, X)
         self._check_keys(frame)
-        target = None if y is None else checked_target(frame, y, self.task)
+        target = None if y is None else checked_target(frame, y, self.task, sample_weight)
+        learning = self._learning(target)
         codes = None
         if groups is not None:
             _checks.check_consistent_length(frame, groups)
@@ -286,7 +310,19 @@ class LakeAugmenter(_base.TransformerMixin, _base.BaseEstimator):
         seed = 0 if self.random_state is None else int(_checks.check_random_state(self.random_state).randint(1 << 30))
         sample, target, codes = draw_rows(frame.reset_index(drop=True), target, codes, seed)
         search = FeatureSearch(
-            sample, target, codes, lake.snapshot, options, self.select, k, allow, seed, budget, self.on_suspicious
+            sample,
+            target,
+            codes,
+            lake.snapshot,
+            options,
+            self.select,
+            k,
+            allow,
+            seed,
+            budget,
+            self.on_suspicious,
+            check.check_flag(self.cache, "cache"),
+            learning,
         )
         found = find_features(search)
         self.plan_: JoinPlan = found.frozen.plan
@@ -391,8 +427,8 @@ class LakeAugmenter(_base.TransformerMixin, _base.BaseEstimator):
             exclude=self.exclude,
         )
         hops = check.check_positive_int(self.max_hops, "max_hops")
-        if hops > _MOST_HOPS:
-            raise InvalidParameterError(f"`max_hops` must be at most {_MOST_HOPS}, got {hops}")
+        if hops > MOST_HOPS:
+            raise InvalidParameterError(f"`max_hops` must be at most {MOST_HOPS}, got {hops}")
         return PathOptions(
             on=self._on(),
             max_hops=hops,
@@ -407,6 +443,17 @@ class LakeAugmenter(_base.TransformerMixin, _base.BaseEstimator):
             windows=self._windows(),
             undated=() if self.allow is None else check.check_patterns(self.allow, "allow"),
         )
+
+    def _learning(self, target: PredictionTarget | None) -> Learning:
+        """Check how columns are measured."""
+        if self.learner is not None and not (hasattr(self.learner, "fit") and hasattr(self.learner, "predict")):
+            raise InvalidParameterError(
+                f"`learner` must be an estimator of scikit-learn that predicts, got {check.show(self.learner)}"
+            )
+        scorer = None if self.scoring is None else _metrics.get_scorer(self.scoring)
+        is_class = target is not None and target.is_class
+        cv = None if self.cv is None else _model_selection.check_cv(self.cv, classifier=is_class)
+        return Learning(self.learner, scorer, cv)
 
     def _aggregates(self) -> Any:
         """Check the rules of tables with several rows for a key."""

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from dfjoin.augment.budget import AugmentBudget
 from dfjoin.augment.encoding import EncodedColumn, PredictionTarget
-from dfjoin.augment.held_out import Gain
+from dfjoin.augment.held_out import BOOSTED_TREES, Gain, Learning
 from dfjoin.augment.relevance import bins_for, choose_columns
 from dfjoin.augment.screening import CandidateTable, FeatureColumn, screening_reason
 
@@ -75,6 +75,7 @@ class SelectionTask:
         Told a candidate, the groups of rows that are held out together, or None.
     seed : int
     budget : AugmentBudget
+    learning : Learning
     """
 
     target: PredictionTarget
@@ -82,6 +83,7 @@ class SelectionTask:
     groups: Callable[[CandidateTable], NDArray[np.int64] | None]
     seed: int
     budget: AugmentBudget
+    learning: Learning = BOOSTED_TREES
 
     def base(self) -> NDArray[np.float64]:
         """Return the columns of the frame that say something, as numbers."""
