@@ -72,7 +72,8 @@ def choose_by_elimination(task: SelectionTask, k: int | None, candidates: Sequen
     where the gain is not sure, or is none on other folds.
 
     Rows of one key, or of one group of the caller, are in one fold. Where tables are joined by several keys, the folds
-    are parts of one key after the other. Interrupted or out of time, the folds that are complete decide. O(folds ×
+    are parts of one key after the other. Interrupted or out of time, the folds that are complete decide; without any,
+    nothing is chosen nor rejected. O(folds ×
     columns × rows) for the models, and as much for the shuffled columns.
     """
     elimination = _Elimination.of(task, candidates)
@@ -84,6 +85,8 @@ def choose_by_elimination(task: SelectionTask, k: int | None, candidates: Sequen
         stopped = str(error)
     except KeyboardInterrupt:
         stopped = INTERRUPTED
+    if stopped and not elimination.n_folds:
+        return TableChoice((), {}, None, stopped)
     columns = elimination.chosen(k, task)
     order = dict.fromkeys(elimination.owners[columns].tolist())
     tables = [np.array([c for c in columns if elimination.owners[c] == i], np.int64) for i in order]

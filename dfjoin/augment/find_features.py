@@ -24,6 +24,7 @@ from dfjoin.augment.table_choice import SelectionTask, TableChoice
 from dfjoin.augment.table_reading import ReadingTask, TableReading
 from dfjoin.join.lakes.path_search import PathOptions
 from dfjoin.join.lakes.table_hops import ReachedTable
+from dfjoin.search.key_query import joined_names
 from dfjoin.store.snapshot import Snapshot
 from dfjoin.values.header_meaning import is_year_name
 from dfjoin.values.periods import read_periods
@@ -87,8 +88,9 @@ def find_features(search: FeatureSearch) -> FoundFeatures:
     Interrupted by Ctrl-C or out of budget, the search ends with what it has found until then, and the report says so.
     """
     finder = _Finder(search)
-    with warnings.catch_warnings(), one_thread():
+    with warnings.catch_warnings(), np.errstate(all="ignore"), one_thread():
         warnings.filterwarnings("ignore", message="The number of unique classes is greater than 50%")
+        warnings.filterwarnings("ignore", category=RuntimeWarning)  # infinite and huge cells of the lake are no news
         finder.gather()
         choice = finder.choose()
     frozen = freeze_plan(choice.chosen, list(search.frame.columns), str(search.snapshot.path))
@@ -225,6 +227,8 @@ class _Finder:
                     None if one.gain is None else one.gain.share,
                     None if one.gain is None else one.gain.error,
                     one.candidate.left_out,
+                    float(reached.account.joined[-1]["coverage"]),
+                    tuple((joined_names(hop.on), hop.table) for hop in reached.hops),
                 )
             )
         budget = self._search.budget

@@ -26,6 +26,7 @@ from dfjoin.augment.input_rows import (
     rows_to_learn_from,
     split_target,
 )
+from dfjoin.augment.model_encoding import ModelEncoding
 from dfjoin.augment.table_reading import MOST_HOPS
 from dfjoin.errors import ColumnNotFoundError, InvalidParameterError, TableChangedError, shortlist, warn
 from dfjoin.join.lakes.path_search import PathOptions
@@ -110,6 +111,10 @@ class LakeAugmenter(_base.TransformerMixin, _base.BaseEstimator):
         Column of X with the date of each row: of the lake only rows that are dated before are joined, so that nothing
         is known before its time. A row is dated by the latest of the table's columns of dates and periods, a period by
         its end. Tables without one are passed over, unless `allow` names them. The column is no key then.
+    encode : bool, default False
+        Return columns of float64 alone, those of X among them, ready for a model: dates, categories and texts are
+        encoded by scikit-learn, as `dfjoin.augment.model_encoding.ModelEncoding` says. By default texts and dates come
+        as they are.
     task : {"auto", "classification", "regression"}
         What is predicted. "auto": numbers with fractions or with more than 20 distinct values are a regression.
     learner : estimator, optional
@@ -221,6 +226,7 @@ class LakeAugmenter(_base.TransformerMixin, _base.BaseEstimator):
         allow: Any = None,
         on_suspicious: str = "warn",
         as_of: Any = None,
+        encode: bool = False,
         task: str = "auto",
         learner: Any = None,
         scoring: Any = None,
@@ -250,6 +256,7 @@ class LakeAugmenter(_base.TransformerMixin, _base.BaseEstimator):
         self.on_suspicious = on_suspicious
         self.as_of = as_of
         self.task = task
+        self.encode = encode
         self.learner = learner
         self.scoring = scoring
         self.cv = cv
@@ -295,6 +302,7 @@ class LakeAugmenter(_base.TransformerMixin, _base.BaseEstimator):
         budget = AugmentBudget.of(self.budget, check.check_flag(self.progress, "progress"))
         check.check_choice(self.select, "select", SELECTIONS)
         check.check_choice(self.task, "task", TASKS)
+        encodes = check.check_flag(self.encode, "encode")
         check.check_choice(self.on_suspicious, "on_suspicious", ("warn", "refuse"))
         allow = () if self.allow is None else check.check_patterns(self.allow, "allow")
         k = None if self.k is None else check.check_positive_int(self.k, "k")
@@ -333,6 +341,9 @@ class LakeAugmenter(_base.TransformerMixin, _base.BaseEstimator):
         self._contents = table_contents(lake.snapshot, self.plan_)
         wide = self._joined(frame.iloc[:1])
         self.dtypes_ = {name: _model_dtype(wide[name].dtype) for name in self.features_}
+        self._encoding = None
+        if encodes:
+            self._encoding = ModelEncoding(self._wide(sample), seed)
         if suspicious := self.report_.taken_though_suspicious:
             warn(
                 f"columns were taken that seem to be made of the target ({shortlist(suspicious)}), "
@@ -359,10 +370,9 @@ class LakeAugmenter(_base.TransformerMixin, _base.BaseEstimator):
         is_frame = is_pandas(X)
         if is_frame and self.target is not None:
             X = X.drop(columns=[self.target], errors="ignore")
-        wide = self._joined(known_rows(self, X, self._labels))
-        for name, dtype in self.dtypes_.items():
-            if wide[name].dtype != dtype:
-                wide[name] = self._as_fitted(wide[name], dtype)
+        wide = self._wide(known_rows(self, X, self._labels))
+        if self._encoding is not None:
+            wide = self._encoding.encode(wide)
         return wide if is_frame else wide.to_numpy()
 
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
@@ -379,7 +389,17 @@ class LakeAugmenter(_base.TransformerMixin, _base.BaseEstimator):
         """
         _checks.check_is_fitted(self, "plan_")
         own = _checks._check_feature_names_in(self, input_features)
+        if self._encoding is not None:
+            return np.asarray(self._encoding.names, dtype=object)
         return np.asarray([*own, *self.features_], dtype=object)
+
+    def _wide(self, frame: pd.DataFrame) -> pd.DataFrame:
+        """Join the features to rows, with the dtypes that they have by `fit`."""
+        wide = self._joined(frame)
+        for name, dtype in self.dtypes_.items():
+            if wide[name].dtype != dtype:
+                wide[name] = self._as_fitted(wide[name], dtype)
+        return wide
 
     def _as_fitted(self, column: pd.Series, dtype: Any) -> pd.Series:
         """Give a feature the dtype that it had when the plan was fitted."""

@@ -313,6 +313,45 @@ def test_days_are_joined_with_months_and_months_are_held_out_together(tmp_path, 
     np.testing.assert_allclose(found.transform(X)["bank_rate"], own)
 
 
+def test_the_joins_are_a_tree(fitted):
+    assert fitted.report_.join_tree().splitlines() == [
+        "X",
+        "└─ land → climate",
+        "└─ land → codes",
+        "   └─ code → wealth",
+    ]
+    assert "   └─ code → wealth" in fitted.report_._repr_html_() and "<u style=" in fitted.report_._repr_html_()
+    assert (fitted.report_.to_frame()["coverage"] == 1).all()
+
+
+def test_no_time_to_measure_is_time_for_relevance(world, world_lake, monkeypatch):
+    from dfjoin.augment import budget
+
+    now, ticks = [0.0], [0.0]
+    monkeypatch.setattr(budget.time, "process_time", lambda: now.__setitem__(0, now[0] + ticks[0]) or now[0])
+    begin = budget.AugmentBudget.begin
+
+    def measured(own, stage):
+        begin(own, stage)
+        ticks[0] = 0.4 if stage == "choose" else ticks[0]  # each look at the clock takes so long then
+
+    monkeypatch.setattr(budget.AugmentBudget, "begin", measured)
+    found = dfjoin.LakeAugmenter(world_lake, budget=3).fit(world.X, world.y)
+    assert {"climate", "wealth"} <= set(found.tables_) and found.report_.gain is None
+    told = "the budget of 3 seconds is used: the most relevant tables were taken, nothing was measured"
+    assert found.report_.stopped == told
+
+
+def test_infinite_and_huge_cells_say_nothing_on_the_screen(world, tmp_path):
+    odd = np.where(np.arange(len(world.y)) % 7 == 0, np.inf, 1e300 * world.weight)
+    table = pd.DataFrame({"land": np.repeat(world.X["land"], 2), "odd": np.repeat(odd, 2), "even": 5e-324})
+    frames = {"odd": table, "climate": world.frames["climate"]}
+    lake = dfjoin.build_lake(frames, tmp_path / "lake", engine="inline", progress=False)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert dfjoin.LakeAugmenter(lake).fit(world.X, world.y).tables_ == ["climate"]
+
+
 def test_a_budget_ends_the_search(world, world_lake):
     few = dfjoin.LakeAugmenter(world_lake, budget={"tables": 2}).fit(world.X, world.y)
     assert few.report_.n_read == 2 and few.report_.stopped == "the budget of 2 tables is used"
@@ -339,7 +378,8 @@ def test_folds_that_are_complete_decide_when_fit_is_ended(world, world_lake, mon
 
     monkeypatch.setattr(elimination._Elimination, "_best", end)
     found = dfjoin.LakeAugmenter(world_lake).fit(world.X, world.y)
-    assert (set(found.tables_) == {"climate", "wealth"}) if n_folds else (found.tables_ == [])
+    assert {"climate", "wealth"} <= set(found.tables_), "without a fold by relevance"
+    assert n_folds == 0 or len(found.tables_) == 2
     assert found.report_.stopped.startswith(told) and f"stopped: {told}" in str(found.report_)
     assert list(found.transform(world.X)) == ["land", "weight", *found.features_]
 
