@@ -69,7 +69,7 @@ def test_it_takes_what_helps_and_leaves_the_noise(world, fitted):
     paths = [one.path for one in fitted.report_.joined]
     assert paths == ["land → climate", "land → codes.code → wealth"]
     assert set(fitted.report_.passed_over) >= {"noise0", "noise2", "visits"}
-    assert "joined land → codes.code → wealth (1:1, 1:1), score" in str(fitted.report_)
+    assert "joined land → codes.code → wealth (1:1, 1:1, 100.0% of the rows, score" in str(fitted.report_)
 
 
 def test_the_report_is_a_frame_and_a_card(fitted):
