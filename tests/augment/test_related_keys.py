@@ -63,3 +63,24 @@ def test_a_precision_that_is_none(misspelled):
     rows, y, lake, _ = misspelled
     with pytest.raises(InvalidParameterError, match="`precision` must be"):
         dfjoin.LakeAugmenter(lake, precision=2).fit(rows, y)
+
+
+def test_keys_that_are_alike_and_others_are_not_joined(build, rng):
+    """Models of one maker resemble those of another list: likeness joins too few of them for sure."""
+    letters = np.array(list("abcdefghijklmnopqrstuvwxyz"))
+    stems = ["".join(rng.choice(letters, 6)) for _ in range(300)]
+    frame = pd.DataFrame({"model": [f"{stem} one" for stem in stems], "own": rng.normal(size=300)})
+    table = pd.DataFrame(
+        {"product": ["".join(rng.choice(letters, 6)) + " one" for _ in stems], "v": rng.normal(size=300)}
+    )
+    lake = build({"other": table})
+    found = dfjoin.LakeAugmenter(lake, min_score=0, threshold=0.3, **OPTIONS).fit(frame, frame["own"] * 2 + table["v"])
+    assert found.tables_ == []
+
+
+def test_many_keys_that_are_left_are_not_related(misspelled, monkeypatch):
+    """A search reads dozens of tables: what takes seconds for each is left to a join by hand."""
+    rows, y, lake, _ = misspelled
+    monkeypatch.setattr("dfjoin.join.lakes.related_table._MOST_LEFT", 50)
+    found = dfjoin.LakeAugmenter(lake, **OPTIONS).fit(rows, y)
+    assert found.plan_.steps[0].relation is None and found.features_ == ["a"]

@@ -331,7 +331,10 @@ class PathSearch:
         if hop.period is not None:
             account = self._join_step(frame, step, options)
         elif lead.is_alike:
-            account = self._join_step(frame, self._related(frame, step, options), options)
+            step = self._related(frame, step, options)
+            account = self._join_step(frame, step, options)
+            if step.relation is None or account.joined[-1]["containment"] < self._options.threshold:
+                raise InvalidParameterError("its keys are spelled alike, but too few are equal, or related for sure")
         else:
             account = join_candidates(frame, lead.hits.iloc[[lead.position]], options)
             step = account.steps[-1]
