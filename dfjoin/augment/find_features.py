@@ -24,7 +24,6 @@ from dfjoin.augment.table_choice import SelectionTask, TableChoice
 from dfjoin.augment.table_reading import ReadingTask, TableReading
 from dfjoin.join.lakes.path_search import PathOptions
 from dfjoin.join.lakes.table_hops import ReachedTable
-from dfjoin.search.key_query import joined_names
 from dfjoin.store.snapshot import Snapshot
 from dfjoin.values.header_meaning import is_year_name
 from dfjoin.values.periods import read_periods
@@ -228,7 +227,7 @@ class _Finder:
                     None if one.gain is None else one.gain.error,
                     one.candidate.left_out,
                     float(reached.account.joined[-1]["coverage"]),
-                    tuple((joined_names(hop.on), hop.table) for hop in reached.hops),
+                    tuple((hop.key_text, hop.table) for hop in reached.hops),
                 )
             )
         budget = self._search.budget

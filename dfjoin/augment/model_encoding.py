@@ -46,7 +46,7 @@ class ModelEncoding:
     """
 
     def __init__(self, frame: pd.DataFrame, seed: int) -> None:
-        self._columns = [_Column.of(frame.iloc[:, i], seed) for i in range(frame.shape[1])]
+        self._columns = [_ColumnEncoder.of(frame.iloc[:, i], seed) for i in range(frame.shape[1])]
         self.names = [name for column in self._columns for name in column.names]
 
     def encode(self, frame: pd.DataFrame) -> pd.DataFrame:
@@ -58,7 +58,7 @@ class ModelEncoding:
         return encoded
 
 
-class _Column:
+class _ColumnEncoder:
     """The encoder of one column; a column of numbers has none."""
 
     def __init__(self, names: list[str], encoder: Any = None, is_date: bool = False) -> None:
@@ -67,7 +67,7 @@ class _Column:
         self._is_date = is_date
 
     @classmethod
-    def of(cls, column: pd.Series, seed: int) -> _Column:
+    def of(cls, column: pd.Series, seed: int) -> _ColumnEncoder:
         """Choose an encoder and fit it."""
         name, dtype = str(column.name), column.dtype
         if pd.api.types.is_datetime64_any_dtype(dtype):
