@@ -58,7 +58,8 @@ _CSS = (
     ".dfj dt{color:var(--dfj-soft)}.dfj dd{margin:0;overflow-wrap:anywhere}"
     ".dfj .track{display:inline-block;width:120px;height:8px;border-radius:4px;background:var(--dfj-fill);"
     "border:1px solid var(--dfj-line);vertical-align:middle;margin-right:8px;overflow:hidden}"
-    ".dfj .track i{display:block;height:100%;background:var(--dfj-bar)}"
+    ".dfj .track i{display:block;height:100%;background:var(--dfj-bar)}.dfj .track{position:relative}"
+    ".dfj .track u{position:absolute;top:3px;height:2px;background:var(--dfj-text)}"
     ".dfj code,.dfj pre{font:12px/1.5 ui-monospace,monospace;color:var(--dfj-text);background:var(--dfj-fill);"
     "border-radius:4px;padding:1px 5px;white-space:pre-wrap;overflow-wrap:anywhere;unicode-bidi:isolate}"
     ".dfj pre{padding:6px 8px;margin:4px 0}.dfj .line{margin:3px 0}"
@@ -86,11 +87,12 @@ def card(head: str, parts: Iterable[str]) -> str:
     return f'<div class="card"><div class="head">{head}</div>{"".join(parts)}</div>'
 
 
-def bar(share: float, text: str, verdict: str = "") -> str:
-    """Draw a share of 1 as a bar with a text behind it, and a verdict in its colour."""
-    width = 100 * min(1.0, max(0.0, share))
+def bar(share: float, text: str, verdict: str = "", error: float = 0.0) -> str:
+    """Draw a share of 1 as a bar, with its standard error, a text behind it, and a verdict in its colour."""
+    width, low, high = (100 * min(1.0, max(0.0, end)) for end in (share, share - error, share + error))
+    whisker = f'<u style="left:{low:.0f}%;width:{high - low:.0f}%"></u>' if error else ""
     told = f' <b class="{_TONES.get(verdict, "soft")}">{escape(verdict)}</b>' if verdict else ""
-    return f'<span class="track"><i style="width:{width:.0f}%"></i></span>{escape(text)}{told}'
+    return f'<span class="track"><i style="width:{width:.0f}%"></i>{whisker}</span>{escape(text)}{told}'
 
 
 def pairs(items: Iterable[tuple[str, str]]) -> str:

@@ -246,7 +246,7 @@ def relate_on_lake(
     """
     relation = step.relation or {}
     key = f"{PREFIX}l0"
-    if "programs" in relation and step.dated is None and not has_marks:
+    if "programs" in relation and "likeness" not in relation and step.dated is None and not has_marks:
         (label,) = step.on
         programs = _Programs.of(TransformJoin.from_dict(relation))
         if step.pad is None and programs.are_native(frame, [label]):

@@ -73,7 +73,7 @@ def test_feature_augmentation_improves_the_score(tmp_path):
     out, _ = _run("feature_augmentation.py", tmp_path)
     before, after = map(float, re.search(r"R² before: (-?[\d.]+), after: (-?[\d.]+)", out).groups())
     assert after > before + 0.1
-    assert "joined destination → geo/countries.csv (m:1)" in out
+    assert "joined destination → geo/countries.csv (m:1, 100.0% of the rows" in out
     assert "destination → geo/countries.csv.capital → geo/capitals.csv" in out
     assert float(re.search(r"best of a grid: .* R² (-?[\d.]+)", out).group(1)) > before + 0.1
 

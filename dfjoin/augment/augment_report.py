@@ -30,10 +30,14 @@ class JoinedTable:
     relationship : str
         Of each join of the path.
     gain, error : float or None
-        What the table adds on held-out rows to the other ones that were taken, as a share of the loss without any, and
-        its standard error.
+        By how much the loss on held-out rows is higher where the values of the table are shuffled, as a share of the
+        loss without any table, and its standard error: above 1 where the other tables rely on it.
     left_out : dict of str
         Columns that were not taken by the screening → why.
+    coverage : float
+        Share of the rows that found a partner.
+    joins : tuple of (str, str)
+        Key and table of each join of the way.
     """
 
     table: str
@@ -45,6 +49,17 @@ class JoinedTable:
     gain: float | None = None
     error: float | None = None
     left_out: dict[str, str] = field(default_factory=dict)
+    coverage: float = 1.0
+    joins: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def _key(self) -> str:
+        return f"{self.relationship}, {self.coverage:.1%} of the rows, score {self.score:.2f}"
+
+    @property
+    def _worth(self) -> str:
+        """What the table is worth to the others."""
+        return f"without it the loss is higher by {self.gain:.1%} ± {self.error:.1%}"
 
 
 @dataclass(frozen=True)
@@ -66,6 +81,11 @@ class AugmentReport:
     seconds : float
     stopped : str
         Why not everything was tried; empty if it was.
+    suspicious : dict of str
+        ``table/column`` → why it seems to be made of the target, with the share of the target's variance that it
+        explains alone; it may be taken all the same, see `on_suspicious`.
+    known_before : dict of str
+        ``table/column`` → why it would be suspicious, and what shows that it was known before.
     """
 
     joined: tuple[JoinedTable, ...]
@@ -76,6 +96,8 @@ class AugmentReport:
     n_read: int
     seconds: float
     stopped: str = ""
+    suspicious: dict[str, str] = field(default_factory=dict)
+    known_before: dict[str, str] = field(default_factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the report as plain JSON values."""
@@ -87,8 +109,9 @@ class AugmentReport:
         Returns
         -------
         DataFrame
-            `table`, `path`, `gain` and `error` (shares of the loss without the lake, NaN where not measured), `score`,
-            `containment`, `relationship`, and `columns`, the names of its features.
+            `table`, `path`, `gain` and `error` (by how much the loss is higher without the table, as a share of that
+            without the lake, NaN where not measured), `score`, `containment`, `coverage` (share of the rows that found
+            a partner), `relationship`, and `columns`, the names of its features.
         """
         rows = [
             (
@@ -98,12 +121,13 @@ class AugmentReport:
                 one.error,
                 one.score,
                 one.containment,
+                one.coverage,
                 one.relationship,
                 [*one.columns.values()],
             )
             for one in self.joined
         ]
-        names = ["table", "path", "gain", "error", "score", "containment", "relationship", "columns"]
+        names = ["table", "path", "gain", "error", "score", "containment", "coverage", "relationship", "columns"]
         return pd.DataFrame(rows, columns=names).astype({"gain": "float64", "error": "float64"})
 
     @property
@@ -117,19 +141,35 @@ class AugmentReport:
             text += f"; the loss on held-out rows falls by {self.gain:.1%} (± {self.error:.1%})"
         return text
 
+    @property
+    def _reasons(self) -> dict[str, dict[str, str]]:
+        """What speaks against columns and tables, by what it led to."""
+        return {
+            "suspicious": _by_table(self.suspicious),
+            "refused": _by_table(self.refused),
+            "known before": _by_table(self.known_before),
+            "passed over": self.passed_over,
+        }
+
+    @property
+    def taken_though_suspicious(self) -> list[str]:
+        """Columns of `suspicious` that are features, as ``table/column``."""
+        taken = {f"{one.table}/{column}" for one in self.joined for column in one.columns}
+        return [name for name in self.suspicious if name in taken]
+
     def _repr_html_(self) -> str:
         """Write the report as a card, for notebooks: gain by table, what was refused, what was passed over."""
         largest = max((one.gain or 0.0 for one in self.joined), default=0.0) or 1.0
-        joined = [
-            (
-                one.path,
-                ("" if one.gain is None else _html.bar(one.gain / largest, f"{one.gain:.1%} ± {one.error:.1%}"))
-                + f'<div class="soft">{_html.escape(", ".join(one.columns.values()))}</div>',
-            )
-            for one in self.joined
-        ]
+        joined = []
+        for one in self.joined:
+            share, error = (0.0 if value is None else value / largest for value in (one.gain, one.error))
+            gain = "" if one.gain is None else _html.bar(share, one._worth, error=error)
+            told = [one._key, ", ".join(one.columns.values())]
+            joined.append((one.path, gain + "".join(f'<div class="soft">{_html.escape(text)}</div>' for text in told)))
         parts = [_html.pairs([("stopped", _html.escape(self.stopped)), *joined])]
-        for verb, reasons in (("refused", _by_table(self.refused)), ("passed over", self.passed_over)):
+        if any(len(one.joins) > 1 for one in self.joined):
+            parts.append(f"<pre>{_html.escape_lines(self.join_tree())}</pre>")
+        for verb, reasons in self._reasons.items():
             if reasons:
                 parts.append(_html.table([verb, "why"], list(reasons.items())[:_SHOWN]))
             if len(reasons) > _SHOWN:
@@ -142,14 +182,23 @@ class AugmentReport:
         if self.stopped:
             lines.append(f"stopped: {self.stopped}")
         for one in self.joined:
-            gain = "" if one.gain is None else f", gain {one.gain:.1%} ± {one.error:.1%}"
-            lines.append(f"joined {one.path} ({one.relationship}), score {one.score:.2f}{gain}")
+            gain = "" if one.gain is None else f"; {one._worth}"
+            lines.append(f"joined {one.path} ({one._key}){gain}")
             lines.append("  columns: " + ", ".join(one.columns.values()))
-        lines += _some("refused", _by_table(self.refused))
-        lines += _some("passed over", self.passed_over)
+        for verb, reasons in self._reasons.items():
+            lines += _some(verb, reasons)
         return visible_lines(lines)
 
     __repr__ = __str__
+
+    def join_tree(self) -> str:
+        """Write the joins as a tree of lines: a table stands below the one whose column is its key."""
+        lines = ["X"]
+        ways = {one.joins[:depth] for one in self.joined for depth in range(1, len(one.joins) + 1)}
+        for way in sorted(ways):
+            key, table = way[-1]
+            lines.append(f"{'   ' * (len(way) - 1)}└─ {key} → {table}")
+        return "\n".join(lines)
 
     def plot_gains(self, ax: Any = None) -> Any:
         """Draw what each table added on held-out rows, with its standard error.
@@ -173,7 +222,7 @@ class AugmentReport:
         gains = [100 * float(one.gain or 0) for one in measured]
         ax.barh(list(places), gains, xerr=[100 * float(one.error or 0) for one in measured])
         ax.set_yticks(list(places), [one.path for one in measured])
-        ax.set_xlabel("gain on held-out rows, % of the loss without the lake")
+        ax.set_xlabel("loss on held-out rows that is added without the table, % of the loss without the lake")
         return ax
 
 

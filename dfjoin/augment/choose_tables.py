@@ -10,7 +10,14 @@ import numpy as np
 from dfjoin.augment.elimination import choose_by_elimination
 from dfjoin.augment.relevance import bins_for, relevance
 from dfjoin.augment.screening import CandidateTable, FeatureColumn
-from dfjoin.augment.table_choice import ChosenTable, SelectionTask, TableChoice, n_independent, relevant_columns
+from dfjoin.augment.table_choice import (
+    RELEVANT,
+    ChosenTable,
+    SelectionTask,
+    TableChoice,
+    n_independent,
+    relevant_columns,
+)
 
 __all__ = ["SELECTIONS", "choose_tables"]
 
@@ -33,23 +40,46 @@ def choose_tables(
         None where there is no target: nothing is selected then.
     k : int or None
         Most tables; None: as many as help, and 5 where that is not measured.
+
+    Notes
+    -----
+    Where the time is over before a single fold was measured, the relevant tables are taken in place of none.
     """
     with_columns = [candidate for candidate in candidates if candidate.features]
     empty = {c.reached.table: "none of its columns passed the screening" for c in candidates if not c.features}
     if select == "auto" and task is not None:
         choice = choose_by_elimination(task, k, with_columns)
-        return replace(choice, rejected=empty | choice.rejected)
+        if choice.chosen or choice.rejected or not choice.stopped:
+            return replace(choice, rejected=empty | choice.rejected)
+        n_columns = sum(len(candidate.features) for candidate in with_columns)
+        quick = _most_relevant(with_columns, task, k or _TABLES, _sure_relevance(n_columns))
+        told = f"{choice.stopped}: the most relevant tables were taken, nothing was measured"
+        return replace(quick, rejected=empty | quick.rejected, stopped=told)
     k = _TABLES if k is None else k
     if select is None or task is None:
         order = sorted(with_columns, key=lambda c: -c.reached.usefulness)
         chosen = tuple(ChosenTable(candidate, candidate.features) for candidate in order[:k])
         return TableChoice(chosen, empty | {c.reached.table: f"below the best {k}" for c in order[k:]})
-    relevant = [(c, relevant_columns(c, task)) for c in with_columns]
-    empty |= {c.reached.table: "none of its columns tells of the target" for c, features in relevant if not features}
+    choice = _most_relevant(with_columns, task, k, RELEVANT)
+    return replace(choice, rejected=empty | choice.rejected)
+
+
+def _most_relevant(candidates: Sequence[CandidateTable], task: SelectionTask, k: int, least: float) -> TableChoice:
+    """Take the tables with the most relevant columns."""
+    relevant = [(c, relevant_columns(c, task, least)) for c in candidates]
+    empty = {c.reached.table: "none of its columns tells of the target" for c, features in relevant if not features}
     ranked = [(_table_relevance(features, task, c), c, features) for c, features in relevant if features]
     ranked.sort(key=lambda item: (-item[0], item[1].reached.table))
     chosen = tuple(ChosenTable(c, features) for _, c, features in ranked[:k])
     return TableChoice(chosen, empty | {c.reached.table: f"below the best {k}" for _, c, _ in ranked[k:]})
+
+
+def _sure_relevance(n_columns: int) -> float:
+    """Return a relevance that of so many columns of noise one exceeds in one of twenty searches, at most.
+
+    The tail of the normal distribution above z is below exp(−z² / 2).
+    """
+    return max(RELEVANT, float(np.sqrt(2 * np.log(20 * max(1, n_columns)))))
 
 
 def _table_relevance(features: Sequence[FeatureColumn], task: SelectionTask, candidate: CandidateTable) -> float:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -72,7 +72,8 @@ def choose_by_elimination(task: SelectionTask, k: int | None, candidates: Sequen
     where the gain is not sure, or is none on other folds.
 
     Rows of one key, or of one group of the caller, are in one fold. Where tables are joined by several keys, the folds
-    are parts of one key after the other. Interrupted or out of time, the folds that are complete decide. O(folds ×
+    are parts of one key after the other. Interrupted or out of time, the folds that are complete decide; without any,
+    nothing is chosen nor rejected. O(folds ×
     columns × rows) for the models, and as much for the shuffled columns.
     """
     elimination = _Elimination.of(task, candidates)
@@ -84,7 +85,9 @@ def choose_by_elimination(task: SelectionTask, k: int | None, candidates: Sequen
         stopped = str(error)
     except KeyboardInterrupt:
         stopped = INTERRUPTED
-    columns = elimination.chosen(k)
+    if stopped and not elimination.n_folds:
+        return TableChoice((), {}, None, stopped)
+    columns = elimination.chosen(k, task)
     order = dict.fromkeys(elimination.owners[columns].tolist())
     tables = [np.array([c for c in columns if elimination.owners[c] == i], np.int64) for i in order]
     gains: Sequence[Gain | None] = [None] * len(tables)
@@ -137,6 +140,8 @@ class _Elimination:
         Folds that held each row.
     votes : ndarray of int64, shape (n_steps, n_columns)
         Folds that kept a column at each step.
+    fold_of : ndarray of int64, shape (n_rows,)
+        The last fold that held each row.
     n_folds : int
         Folds that are complete.
     """
@@ -151,6 +156,7 @@ class _Elimination:
     losses: NDArray[np.float64]
     n_held: NDArray[np.int64]
     votes: NDArray[np.int64]
+    fold_of: NDArray[np.int64]
     n_folds: int = 0
 
     @classmethod
@@ -180,22 +186,20 @@ class _Elimination:
             np.zeros((len(sizes), rows.size)),
             np.zeros(rows.size, np.int64),
             np.zeros((len(sizes), n_columns), np.int64),
+            np.zeros(rows.size, np.int64),
         )
 
     def run(self, task: SelectionTask) -> None:
         """Eliminate the columns once for each fold."""
         target = task.target.take(self.rows)
-        for fold, folds in self._folds(task, task.seed):
-            next_fold = (fold + 1) % (int(folds.max()) + 1)
-            held, ranked = np.flatnonzero(folds == fold), np.flatnonzero(folds == next_fold)
-            trained = np.flatnonzero((folds != fold) & (folds != next_fold))
-            if not trained.size:  # of two folds, the rows that are trained on rank the columns as well
-                trained = ranked
+        for fold, (held, ranked, trained) in enumerate(self._splits(task, task.seed)):
             losses, votes = np.zeros_like(self.losses), np.zeros_like(self.votes)
             kept = np.arange(self.matrix.shape[1])
             for step in range(len(self.sizes)):
                 task.budget.check()
-                model = train(target, np.column_stack([self.base, self.matrix[:, kept]]), trained, task.seed)
+                model = train(
+                    target, np.column_stack([self.base, self.matrix[:, kept]]), trained, task.seed, task.learning
+                )
                 losses[step, held] = model.losses(held)
                 votes[step, kept] = 1
                 if kept.size:
@@ -203,15 +207,32 @@ class _Elimination:
             self.losses += losses
             self.votes += votes
             self.n_held[held] += 1
+            self.fold_of[held] = fold
             self.n_folds += 1
             task.budget.tell(f"fold {fold + 1} of {FOLDS}: {self.sizes[0]} columns eliminated step by step")
 
-    def _folds(self, task: SelectionTask, seed: int) -> list[tuple[int, NDArray[np.int64]]]:
-        """Return each fold and the folds of the rows that it is one of, that of another key each time."""
+    def _splits(self, task: SelectionTask, seed: int) -> Iterator[tuple[NDArray[np.int64], ...]]:
+        """Yield the rows that each fold holds out, those that rank the columns, and those that are trained on.
+
+        Folds are parts of one key after the other. A splitter of the caller says what is held out; of the rows before,
+        or beside, the last quarter ranks the columns, as those that are nearest in time.
+        """
         target = task.target.take(self.rows)
+        if task.learning.cv is not None:
+            for known, held in task.learning.cv.split(self.matrix, target.codes, self._error_groups()):
+                trained, ranked = np.split(np.sort(known), [known.size * 3 // 4])
+                yield np.asarray(held), ranked, trained
+            return
         by_key = [fold_rows(target, groups, seed) for groups in self.groupings]
-        folds = [(fold, by_key[fold % len(by_key)]) for fold in range(FOLDS)] if by_key else []
-        return [(fold, rows) for fold, rows in folds if bool((rows == fold).any())]
+        for fold in range(FOLDS) if by_key else ():
+            folds = by_key[fold % len(by_key)]
+            next_fold = (fold + 1) % (int(folds.max()) + 1)
+            held, ranked = np.flatnonzero(folds == fold), np.flatnonzero(folds == next_fold)
+            trained = np.flatnonzero((folds != fold) & (folds != next_fold))
+            if not trained.size:  # of two folds, the rows that are trained on rank the columns as well
+                trained = ranked
+            if held.size:
+                yield held, ranked, trained
 
     def _best(
         self, model: Trained, ranked: NDArray[np.int64], kept: NDArray[np.int64], n_next: int, seed: int
@@ -221,14 +242,14 @@ class _Elimination:
         worth = losses_without(model, ranked, [[n_base + i] for i in range(kept.size)], seed).mean(axis=1)
         return kept[np.sort(np.argsort(-worth, kind="stable")[:n_next])]
 
-    def chosen(self, k: int | None) -> NDArray[np.int64]:
+    def chosen(self, k: int | None, task: SelectionTask) -> NDArray[np.int64]:
         """Return the columns that are chosen; none where nothing helps."""
         held = np.flatnonzero(self.n_held)
         none = np.empty(0, np.int64)
         if not held.size or not self.matrix.shape[1]:
             return none
         losses = self.losses[:, held] / self.n_held[held]
-        groups = self._error_groups()
+        groups = self._observations(task)
         groups = None if groups is None else groups[held]
         best = int(losses.mean(axis=1).argmin())
         step = best
@@ -250,6 +271,10 @@ class _Elimination:
         kept = np.flatnonzero(2 * votes > self.n_folds)
         return kept if kept.size or not votes.any() else np.array([votes.argmax()])
 
+    def _observations(self, task: SelectionTask) -> NDArray[np.int64] | None:
+        """Return what each row is an observation of: its group, or its fold, which a scorer gives one number for."""
+        return self._error_groups() if task.learning.scorer is None else self.fold_of
+
     def _error_groups(self) -> NDArray[np.int64] | None:
         """Return the largest groups of rows: what rows of one group save is one observation."""
         groups = [grouping for grouping in self.groupings if grouping is not None]
@@ -264,15 +289,15 @@ class _Elimination:
         own_columns = [list(range(end - own.size, end)) for end, own in zip(ends, tables, strict=True)]
         before, after = np.full((2, self.rows.size), np.nan)
         without = np.full((len(tables), self.rows.size), np.nan)
-        for fold, folds in self._folds(task, task.seed + _CHECK):
-            held, trained = np.flatnonzero(folds == fold), np.flatnonzero(folds != fold)
+        for held, ranked, rest in self._splits(task, task.seed + _CHECK):
+            trained = np.union1d(ranked, rest)
             task.budget.check()
-            before[held] = train(target, self.base, trained, task.seed).losses(held)
-            model = train(target, matrix, trained, task.seed)
+            before[held] = train(target, self.base, trained, task.seed, task.learning).losses(held)
+            model = train(target, matrix, trained, task.seed, task.learning)
             after[held] = model.losses(held)
             without[:, held] = after[held] + losses_without(model, held, own_columns, task.seed)
         held = np.flatnonzero(~np.isnan(after))
-        groups = self._error_groups()
+        groups = self._observations(task)
         groups = None if groups is None else groups[held]
         scale = float(before[held].mean())
         alone = [compare_losses(without[i, held], after[held], groups, scale) for i in range(len(tables))]

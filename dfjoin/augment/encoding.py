@@ -95,12 +95,15 @@ class PredictionTarget:
     labels : Series
         The target as it came, for comparisons with columns.
     is_class : bool
+    weights : ndarray of float64, shape (n_rows,), or None
+        Weight of each row in training and in losses, 1 on average; None: all are equal.
     """
 
     values: NDArray[np.float64]
     codes: NDArray[np.int64]
     labels: pd.Series
     is_class: bool
+    weights: NDArray[np.float64] | None = None
 
     def levels(self, n_levels: int) -> NDArray[np.int64]:
         """Return the classes; of a regression so many levels of equally many rows each, 10 at most."""
@@ -108,11 +111,13 @@ class PredictionTarget:
 
     def take(self, rows: NDArray[np.int64]) -> PredictionTarget:
         """Return the target of some rows."""
-        return PredictionTarget(self.values[rows], self.codes[rows], self.labels.iloc[rows], self.is_class)
+        weights = None if self.weights is None else self.weights[rows]
+        return PredictionTarget(self.values[rows], self.codes[rows], self.labels.iloc[rows], self.is_class, weights)
 
     def losses(self, predicted: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the squared error of each row, summed over the outputs: for classes the Brier score."""
-        return ((predicted - self.values) ** 2).sum(axis=1)
+        """Return the squared error of each row, summed over the last axis, the outputs: for classes the Brier score."""
+        lost = ((predicted - self.values) ** 2).sum(axis=-1)
+        return lost if self.weights is None else lost * self.weights
 
 
 def encode_target(y: Any, task: str) -> PredictionTarget:

@@ -16,14 +16,14 @@ from dfjoin.augment.budget import INTERRUPTED, AugmentBudget
 from dfjoin.augment.choose_tables import choose_tables
 from dfjoin.augment.encoding import PredictionTarget, encode_column
 from dfjoin.augment.frozen_plan import FrozenPlan, freeze_plan
-from dfjoin.augment.held_out import one_thread, shared_keys
+from dfjoin.augment.held_out import BOOSTED_TREES, Learning, one_thread, shared_keys
 from dfjoin.augment.known_columns import KnownColumns
-from dfjoin.augment.leakage import LeakGuard
+from dfjoin.augment.leakage import is_allowed
 from dfjoin.augment.screening import CandidateTable, FeatureColumn, screen_table
 from dfjoin.augment.table_choice import SelectionTask, TableChoice
+from dfjoin.augment.table_reading import ReadingTask, TableReading
 from dfjoin.join.lakes.path_search import PathOptions
 from dfjoin.join.lakes.table_hops import ReachedTable
-from dfjoin.join.lakes.table_paths import reach_tables
 from dfjoin.store.snapshot import Snapshot
 from dfjoin.values.header_meaning import is_year_name
 from dfjoin.values.periods import read_periods
@@ -49,6 +49,11 @@ class FeatureSearch:
     allow : sequence of str
     seed : int
     budget : AugmentBudget
+    on_suspicious : {"warn", "refuse"}
+        Whether columns that seem to be made of the target are refused.
+    is_kept : bool
+        Whether what is read of the lake is kept for further searches of the same rows.
+    learning : Learning
     """
 
     frame: pd.DataFrame
@@ -61,6 +66,9 @@ class FeatureSearch:
     allow: Sequence[str]
     seed: int
     budget: AugmentBudget
+    on_suspicious: str = "warn"
+    is_kept: bool = False
+    learning: Learning = BOOSTED_TREES
 
 
 @dataclass(frozen=True)
@@ -79,8 +87,9 @@ def find_features(search: FeatureSearch) -> FoundFeatures:
     Interrupted by Ctrl-C or out of budget, the search ends with what it has found until then, and the report says so.
     """
     finder = _Finder(search)
-    with warnings.catch_warnings(), one_thread():
+    with warnings.catch_warnings(), np.errstate(all="ignore"), one_thread():
         warnings.filterwarnings("ignore", message="The number of unique classes is greater than 50%")
+        warnings.filterwarnings("ignore", category=RuntimeWarning)  # infinite and huge cells of the lake are no news
         finder.gather()
         choice = finder.choose()
     frozen = freeze_plan(choice.chosen, list(search.frame.columns), str(search.snapshot.path))
@@ -92,16 +101,21 @@ class _Finder:
 
     def __init__(self, search: FeatureSearch) -> None:
         self._search = search
-        self._guard = LeakGuard(search.frame, search.target, search.snapshot.settings, search.allow)
         self._own = [encode_column(search.frame.iloc[:, i]) for i in range(search.frame.shape[1])]
         self._known = KnownColumns()
         for column in self._own:
             self._known.add(column, "the frame")
         self._candidates: list[CandidateTable] = []
         self._refused: dict[str, dict[str, str]] = {}
+        self._suspicious: dict[str, dict[str, str]] = {}
+        self._known_before: dict[str, dict[str, str]] = {}
         self._passed_over: dict[str, str] = {}
         self._stopped = ""
         self._groups: dict[Any, NDArray[np.int64] | None] = {}
+        refuses = search.on_suspicious == "refuse"
+        task = ReadingTask(search.frame, search.target, search.snapshot, search.paths, search.allow, refuses)
+        begin = TableReading.kept if search.is_kept else TableReading
+        self._reading = begin(task, self._key_groups)
 
     def gather(self) -> None:
         """Reach tables, and keep what passes the checks."""
@@ -110,7 +124,7 @@ class _Finder:
             return
         search.budget.begin("read" if search.select == "auto" and search.target is not None else "check")
         try:
-            for found in reach_tables(search.frame, search.snapshot, search.paths, self._is_key):
+            for found in self._reading.tables(search.paths.max_hops):
                 if isinstance(found, ReachedTable):
                     self._passed_over.pop(found.table, None)
                     self._check(found)
@@ -125,36 +139,56 @@ class _Finder:
 
     def _check(self, reached: ReachedTable) -> None:
         self._search.budget.tell(f"read {reached.text}")
-        refused = self._guard.reasons(reached)
-        if refused:
-            self._refused[reached.table] = refused
+        groups, leaks = self._key_groups(reached), self._reading.leaks[reached.table]
+        refused = self._refused[reached.table] = dict(leaks.refused)
+        self._suspicious[reached.table] = dict(leaks.suspicious)
+        self._known_before[reached.table] = leaks.known_before
+        if reached.step.relation is not None:
+            refused = refused | dict.fromkeys(reached.step.right_on, "the key in another spelling")
         if self._search.select is None:
             names = reached.new_columns | ({"": reached.counted} if reached.counted else {})
             features = tuple(_as_it_is(reached, c, name) for c, name in names.items() if c not in refused)
             candidate = CandidateTable(reached, features if set(reached.new_columns) - set(refused) else (), {})
         else:
-            groups = self._key_groups(reached)
             n_keys = len(self._search.frame) if groups is None else int(groups.max()) + 1
             candidate = screen_table(reached, self._known, refused, n_keys)
             if refused and set(refused) == set(reached.new_columns):
                 candidate = replace(candidate, features=())
         self._candidates.append(candidate)
 
-    def _is_key(self, reached: ReachedTable, column: str) -> bool:
-        """Tell whether a column of a table may be the key of a further join: what gives the target away is none."""
-        return column not in self._refused.get(reached.table, ())
-
     def choose(self) -> TableChoice:
-        """Choose among the tables that were reached."""
+        """Choose among the tables that were reached; anew without columns that together turn out to be the target."""
         search = self._search
         task = None
         if search.target is not None:
-            task = SelectionTask(search.target, self._own, self._groups_of, search.seed, search.budget)
+            task = SelectionTask(search.target, self._own, self._groups_of, search.seed, search.budget, search.learning)
         try:
+            choice = choose_tables(self._candidates, search.select, task, search.k)
+            if task is None or not self._suspect_together(choice):
+                return choice
+            self._candidates = [self._without_refused(candidate) for candidate in self._candidates]
             return choose_tables(self._candidates, search.select, task, search.k)
         except KeyboardInterrupt:
             self._stopped = INTERRUPTED
             return TableChoice((), {})
+
+    def _suspect_together(self, choice: TableChoice) -> bool:
+        """Look for parts of the target among all columns that were chosen; tell whether any is refused."""
+        features = [(one.candidate.reached.table, feature) for one in choice.chosen for feature in one.features]
+        told = self._reading.guard.reasons_together([feature.encoded for _, feature in features])
+        for i, reason in told.items():
+            table, feature = features[i]
+            if is_allowed(self._search.allow, table, feature.column):
+                continue
+            if self._search.on_suspicious == "refuse":
+                self._refused[table][feature.column] = f"it is suspicious: {reason}"
+            else:
+                self._suspicious[table].setdefault(feature.column, reason)
+        return bool(told) and self._search.on_suspicious == "refuse"
+
+    def _without_refused(self, candidate: CandidateTable) -> CandidateTable:
+        refused = self._refused[candidate.reached.table]
+        return replace(candidate, features=tuple(f for f in candidate.features if f.column not in refused))
 
     def _groups_of(self, candidate: CandidateTable) -> NDArray[np.int64] | None:
         """Return the rows that are held out together: those of one key, unless the caller said it."""
@@ -192,22 +226,29 @@ class _Finder:
                     None if one.gain is None else one.gain.share,
                     None if one.gain is None else one.gain.error,
                     one.candidate.left_out,
+                    float(reached.account.joined[-1]["coverage"]),
+                    tuple((hop.key_text, hop.table) for hop in reached.hops),
                 )
             )
         budget = self._search.budget
-        all_refused = {c.reached.table for c in self._candidates if not c.features} & set(self._refused)
+        all_refused = {c.reached.table for c in self._candidates if not c.features and self._refused[c.reached.table]}
         passed_over = self._passed_over | choice.rejected | dict.fromkeys(all_refused, "its columns were refused")
-        refused = {f"{table}/{column}": why for table, own in self._refused.items() for column, why in own.items()}
         return AugmentReport(
             tuple(joined),
-            refused,
+            _by_column(self._refused),
             passed_over,
             None if choice.gain is None else choice.gain.share,
             None if choice.gain is None else choice.gain.error,
             budget.n_tables,
             budget.elapsed,
             self._stopped or choice.stopped,
+            _by_column(self._suspicious),
+            _by_column(self._known_before),
         )
+
+
+def _by_column(reasons: dict[str, dict[str, str]]) -> dict[str, str]:
+    return {f"{table}/{column}": reason for table, own in reasons.items() for column, reason in own.items()}
 
 
 def _as_it_is(reached: ReachedTable, column: str, name: str) -> FeatureColumn:

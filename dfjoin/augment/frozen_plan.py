@@ -10,6 +10,7 @@ from dfjoin.augment.table_choice import ChosenTable
 from dfjoin.join.lakes.table_hops import ReachedTable, path_stem
 from dfjoin.join.output_names import free_name, output_names, stem_of
 from dfjoin.join.plan import JoinPlan, JoinStep
+from dfjoin.join.rows.several_rules import name_of_rule
 
 __all__ = ["FrozenPlan", "freeze_plan"]
 
@@ -60,7 +61,8 @@ def freeze_plan(chosen: Sequence[ChosenTable], labels: Sequence[Any], index: str
     -----
     A column of a table that is joined to the frame itself is named as `dfjoin.auto_join` names it. Behind a further
     join the name has the path: ``area__airports__countries`` is the column ``area`` of ``countries``, joined through
-    ``airports``. Names that the frame has already get a number.
+    ``airports``. One of several aggregates of a column is named with its rule: ``visits.days (mean)``. Names that the
+    frame has already get a number.
     """
     stops: dict[tuple[str, ...], _Stop] = {}
     for one in chosen:
@@ -109,21 +111,35 @@ def _name_columns(stop: _Stop, taken: set[Any]) -> None:
         stop.names = output_names(columns, stem, taken, is_stem_named=True)
     else:
         stop.names = {column: free_name(f"{column}__{stem}", stem, taken) for column in columns}
+    for column in _sources(stop.reached.step):
+        if column in stop.names:
+            taken.discard(stop.names[column])
+            stop.names[column] = free_name(f"{stem}.{column}", stem, taken)
     if stop.is_counted:
         own = stem_of(hops[-1].table)  # as the join names it
         stop.counted = free_name(f"{own}_rows", own, taken)
 
 
+def _sources(step: JoinStep) -> dict[str, tuple[str, str]]:
+    """Return the aggregates of a step that has several for a column, each with the column and the rule."""
+    aggregate = step.aggregate if isinstance(step.aggregate, dict) else {}
+    lists = {name: rules for name, rules in aggregate.items() if isinstance(rules, list)}
+    return {name_of_rule(name, rule): (name, rule) for name, rules in lists.items() for rule in rules}
+
+
 def _step(stop: _Stop) -> JoinStep:
     """Write the join of one table."""
     known = stop.reached.step
-    aggregate = known.aggregate
+    aggregate, sources = known.aggregate, _sources(known)
+    columns = list(dict.fromkeys(sources.get(name, (name, ""))[0] for name in stop.names))
     if isinstance(aggregate, dict):
-        aggregate = {name: rule for name, rule in aggregate.items() if name in stop.names}
+        aggregate = {name: rule for name, rule in aggregate.items() if name in columns}
+        for name in {sources[name][0] for name in stop.names if name in sources}:
+            aggregate[name] = [rule for made, (own, rule) in sources.items() if own == name and made in stop.names]
     return replace(
         known,
         on=stop.on,
-        columns=list(stop.names),
+        columns=columns,
         names=dict(stop.names),
         aggregate=aggregate,
         counted=stop.is_counted,

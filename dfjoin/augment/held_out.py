@@ -15,6 +15,7 @@ from dfjoin.augment.encoding import PredictionTarget
 __all__ = [
     "FOLDS",
     "Gain",
+    "Learning",
     "Trained",
     "answers",
     "compare_losses",
@@ -43,6 +44,55 @@ def _sklearn(module: str) -> Any:
     return import_optional(f"sklearn.{module}", extra="sklearn", purpose="LakeAugmenter")
 
 
+@dataclass(frozen=True)
+class Learning:
+    """What tables are tried with, where it is not boosted trees and squared errors.
+
+    Parameters
+    ----------
+    learner : estimator or None
+        Cloned for each training; nulls are filled by medians where it does not take them. None: `tree_model`.
+    scorer : callable or None
+        Of scikit-learn, told model, columns and answers. It gives one number for a fold, so that a fold is one
+        observation. None: the squared error of each row, of classes the Brier score.
+    cv : splitter or None
+        Which rows are held out; None: `fold_rows`.
+    """
+
+    learner: Any = None
+    scorer: Any = None
+    cv: Any = None
+
+    def model(self, target: PredictionTarget, n_rows: int, seed: int) -> Any:
+        """Return a model that is not trained."""
+        if self.learner is None:
+            return tree_model(target, n_rows, seed)
+        model = _sklearn("base").clone(self.learner)
+        if _sklearn("utils").get_tags(model).input_tags.allow_nan:
+            return model
+        filled = _sklearn("impute").SimpleImputer(strategy="median", keep_empty_features=True)
+        return _sklearn("pipeline").Pipeline([("fill", filled), ("learner", model)])
+
+    def loss(self, model: Any, matrix: NDArray[np.float64], answers: NDArray[Any]) -> float:
+        """Return a number that falls as the scorer's score rises: 1 − score, or −score of one that is negative."""
+        score = float(self.scorer(model, matrix, answers))
+        return -score if getattr(self.scorer, "_sign", 1) < 0 else 1 - score
+
+
+BOOSTED_TREES = Learning()
+
+
+def _fit(model: Any, matrix: NDArray[np.float64], answers: NDArray[Any], weights: NDArray[np.float64] | None) -> Any:
+    """Train a model, by the weights of the rows where it takes any."""
+    if weights is None:
+        return model.fit(matrix, answers)
+    last = model[-1] if hasattr(model, "steps") else model
+    if not _sklearn("utils.validation").has_fit_parameter(last, "sample_weight"):
+        return model.fit(matrix, answers)
+    name = f"{model.steps[-1][0]}__sample_weight" if hasattr(model, "steps") else "sample_weight"
+    return model.fit(matrix, answers, **{name: weights})
+
+
 def tree_model(target: PredictionTarget, n_rows: int, seed: int) -> Any:
     """Return the model that tables are tried with: boosted trees, as they take nulls, codes and any scale."""
     ensemble = _sklearn("ensemble")
@@ -56,7 +106,10 @@ def predict(model: Any, target: PredictionTarget, matrix: NDArray[np.float64]) -
     if not target.is_class:
         return model.predict(matrix).reshape(len(matrix), -1)
     predicted = np.zeros((len(matrix), target.values.shape[1]))
-    predicted[:, model.classes_.astype(np.int64)] = model.predict_proba(matrix)
+    if hasattr(model, "predict_proba"):
+        predicted[:, model.classes_.astype(np.int64)] = model.predict_proba(matrix)
+    else:
+        predicted[np.arange(len(matrix)), model.predict(matrix).astype(np.int64)] = 1
     return predicted
 
 
@@ -136,16 +189,26 @@ class Trained:
     model : estimator or None
         None where the trained rows tell nothing: `mean` is predicted then.
     mean : ndarray of float64, shape (n_outputs,)
+    learning : Learning
     """
 
     target: PredictionTarget
     matrix: NDArray[np.float64]
     model: Any
     mean: NDArray[np.float64]
+    learning: Learning = BOOSTED_TREES
 
-    def losses(self, rows: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Return the loss of each of some rows."""
-        return self.target.take(rows).losses(self.predict(self.matrix[rows]))
+    def losses(self, rows: NDArray[np.int64], matrix: NDArray[np.float64] | None = None) -> NDArray[np.float64]:
+        """Return the loss of each of some rows, as other columns tell it where `matrix` has these of the rows."""
+        matrix = self.matrix[rows] if matrix is None else matrix
+        if self.learning.scorer is None:
+            return self.target.take(rows).losses(self.predict(matrix))
+        model = self.model
+        if model is None:
+            dummy = _sklearn("dummy")
+            make = dummy.DummyClassifier if self.target.is_class else dummy.DummyRegressor
+            model = make().fit(np.zeros((self.target.codes.size, 1)), answers(self.target, np.arange(len(self.matrix))))
+        return np.full(rows.size, self.learning.loss(model, matrix, answers(self.target, rows)))
 
     def predict(self, matrix: NDArray[np.float64]) -> NDArray[np.float64]:
         """Predict rows that are given by their columns."""
@@ -154,7 +217,13 @@ class Trained:
         return predict(self.model, self.target, matrix)
 
 
-def train(target: PredictionTarget, matrix: NDArray[np.float64], rows: NDArray[np.int64], seed: int) -> Trained:
+def train(
+    target: PredictionTarget,
+    matrix: NDArray[np.float64],
+    rows: NDArray[np.int64],
+    seed: int,
+    learning: Learning = BOOSTED_TREES,
+) -> Trained:
     """Train a model on some rows.
 
     Parameters
@@ -164,14 +233,16 @@ def train(target: PredictionTarget, matrix: NDArray[np.float64], rows: NDArray[n
     rows : ndarray of int64
         Those that are trained on.
     seed : int
+    learning : Learning
     """
     mean = target.values[rows].mean(axis=0) if rows.size else np.zeros(target.values.shape[1])
     is_void = np.isnan(matrix[rows]).all(axis=0)
     if is_void.all() or np.unique(answers(target, rows)).size < 2:
-        return Trained(target, matrix, None, mean)
+        return Trained(target, matrix, None, mean, learning)
     matrix = np.where(is_void, 0.0, matrix)  # boosting cuts no column without values
-    model = tree_model(target, rows.size, seed).fit(matrix[rows], answers(target, rows))
-    return Trained(target, matrix, model, mean)
+    weights = None if target.weights is None else target.weights[rows]
+    model = _fit(learning.model(target, rows.size, seed), matrix[rows], answers(target, rows), weights)
+    return Trained(target, matrix, model, mean, learning)
 
 
 def losses_without(
@@ -202,6 +273,12 @@ def losses_without(
     found = np.zeros((len(columns), rows.size))
     if trained.model is None or not rows.size:
         return found
+    if trained.learning.scorer is not None:
+        for number, places in enumerate(columns):
+            copy = own.copy()
+            copy[:, places] = shuffled[:, places]
+            found[number] = trained.losses(rows, copy)
+        return found - trained.losses(rows)
     n_copies = max(1, _CELLS // own.size)
     for start in range(0, len(columns), n_copies):
         part = columns[start : start + n_copies]
@@ -209,7 +286,7 @@ def losses_without(
         for copy, places in zip(copies, part, strict=True):
             copy[:, places] = shuffled[:, places]
         predicted = trained.predict(copies.reshape(-1, own.shape[1])).reshape(len(part), rows.size, -1)
-        found[start : start + len(part)] = ((predicted - target.values) ** 2).sum(axis=2)
+        found[start : start + len(part)] = target.losses(predicted)
     return found - trained.losses(rows)
 
 

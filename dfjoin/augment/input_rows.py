@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -114,7 +115,7 @@ def _array_frame(estimator: Any, X: Any, labels: list[Any] | None) -> pd.DataFra
     return pd.DataFrame(array, columns=names).infer_objects()
 
 
-def checked_target(frame: pd.DataFrame, y: Any, task: str) -> PredictionTarget:
+def checked_target(frame: pd.DataFrame, y: Any, task: str, weights: Any = None) -> PredictionTarget:
     """Check a target and encode it.
 
     Raises
@@ -137,7 +138,11 @@ def checked_target(frame: pd.DataFrame, y: Any, task: str) -> PredictionTarget:
         )
     if isinstance(y, pd.Series) and _are_shuffled(y.index, frame.index):
         warn("`X` and `y` have the same index in another order; rows are paired by position, not by index")
-    return encode_target(values, task)
+    target = encode_target(pd.Series(values, name=getattr(y, "name", None)), task)
+    if weights is None:
+        return target
+    own = _checks()._check_sample_weight(weights, frame, dtype=np.float64, ensure_non_negative=True)
+    return replace(target, weights=own / (own.mean() or 1.0))
 
 
 def _are_shuffled(own: pd.Index, other: pd.Index) -> bool:

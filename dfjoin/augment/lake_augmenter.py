@@ -14,10 +14,10 @@ from dfjoin._optional import import_optional
 from dfjoin.augment.augment_report import AugmentReport
 from dfjoin.augment.budget import AugmentBudget
 from dfjoin.augment.choose_tables import SELECTIONS
-from dfjoin.augment.encoding import TASKS
+from dfjoin.augment.encoding import TASKS, PredictionTarget
 from dfjoin.augment.find_features import FeatureSearch, find_features
 from dfjoin.augment.fitted_tables import check_fitted_tables, table_contents
-from dfjoin.augment.held_out import group_codes
+from dfjoin.augment.held_out import Learning, group_codes
 from dfjoin.augment.input_rows import (
     as_pandas,
     checked_target,
@@ -26,13 +26,16 @@ from dfjoin.augment.input_rows import (
     rows_to_learn_from,
     split_target,
 )
-from dfjoin.errors import ColumnNotFoundError, InvalidParameterError, TableChangedError, shortlist
+from dfjoin.augment.model_encoding import ModelEncoding
+from dfjoin.augment.table_reading import MOST_HOPS
+from dfjoin.errors import ColumnNotFoundError, InvalidParameterError, TableChangedError, shortlist, warn
 from dfjoin.frames.given_frame import given_frame
 from dfjoin.join.auto import join_held
 from dfjoin.join.lakes.path_search import PathOptions
 from dfjoin.join.lakes.table_hops import FrameKeys, path_keys
 from dfjoin.join.options import join_options
 from dfjoin.join.plan import JoinPlan
+from dfjoin.join.rows.several_rules import check_rules
 from dfjoin.lake import resolve_lake
 from dfjoin.values.frames import is_pandas, select_column
 from dfjoin.values.periods import read_periods
@@ -42,8 +45,8 @@ __all__ = ["LakeAugmenter"]
 _PURPOSE = "LakeAugmenter"
 _base: Any = import_optional("sklearn.base", extra="sklearn", purpose=_PURPOSE)
 _checks: Any = import_optional("sklearn.utils.validation", extra="sklearn", purpose=_PURPOSE)
-
-_MOST_HOPS = 5
+_metrics: Any = import_optional("sklearn.metrics", extra="sklearn", purpose=_PURPOSE)
+_model_selection: Any = import_optional("sklearn.model_selection", extra="sklearn", purpose=_PURPOSE)
 
 
 class LakeAugmenter(_base.TransformerMixin, _base.BaseEstimator):
@@ -84,23 +87,54 @@ class LakeAugmenter(_base.TransformerMixin, _base.BaseEstimator):
         Smallest score and smallest containment of a join, see `dfjoin.auto_join`; along a path of joins both are
         multiplied.
     aggregate : "auto", rule or dict of column → rule
-        How several rows of a key become one, see `dfjoin.auto_join`.
+        How several rows of a key become one, see `dfjoin.auto_join`; another one than "auto" is the only one.
+    aggregates : "auto", list of rules, dict of column → list of rules, or None
+        What is made of each column of a table that has several rows for a key, to be chosen from: by default what suits
+        its type, of numbers ``mean``, ``std``, ``min``, ``max``, of booleans ``share``, of dates ``min``, ``max``, of
+        others ``majority``, ``nunique`` and ``top_share`` (the share of the most frequent value); with `as_of` also
+        ``last``, ``trend`` (the change from one row to the next, by least squares) and ``since`` (days from the latest
+        row to `as_of`). Of a list each column gets the rules that suit it; None: one rule a column. The name tells the
+        rule: ``visits.days (mean)``; the rows are counted as ``visits_rows``.
+    windows : list of int, optional
+        Days before `as_of`: what is computed of numbers and booleans is also computed of the rows of so many days.
     tables, exclude : str or list of str, optional
         Patterns of the tables that may be joined, and of those that may not.
     mode : {"exact", "lsh", "transform", "embedding"}
         How candidates are found, see `dfjoin.discover_joinable`.
+    precision : float or None, default 0.95
+        Keys of one column of texts are joined by programs and by likeness, too, where equality leaves some of them
+        alone, as two frames are by `dfjoin.auto_join`: so many of these pairs are to be right. None: by equality alone.
     allow : str or list of str, optional
         Patterns of tables, or of ``table/column``, that are joined though they seem to give the target away.
+    on_suspicious : {"warn", "refuse"}
+        What `fit` does with columns that seem to be made of the target but do not equal it, see Notes: take them, if
+        they help, and warn, or refuse them.
     as_of : column label, optional
         Column of X with the date of each row: of the lake only rows that are dated before are joined, so that nothing
         is known before its time. A row is dated by the latest of the table's columns of dates and periods, a period by
         its end. Tables without one are passed over, unless `allow` names them. The column is no key then.
+    encode : bool, default False
+        Return columns of float64 alone, those of X among them, ready for a model: dates, categories and texts are
+        encoded by scikit-learn, as `dfjoin.augment.model_encoding.ModelEncoding` says. By default texts and dates come
+        as they are.
     task : {"auto", "classification", "regression"}
         What is predicted. "auto": numbers with fractions or with more than 20 distinct values are a regression.
+    learner : estimator, optional
+        Model of scikit-learn that ``select="auto"`` measures with, by default small boosted trees. It gets texts as
+        ranks of their frequency, and medians for nulls if it takes none.
+    scoring : str or callable, optional
+        Metric of ``select="auto"``, a name or a scorer of scikit-learn; by default the squared error of each row, of
+        classes the Brier score. A metric gives one number for a fold, so that a small gain is found less surely.
+    cv : int or splitter of scikit-learn, optional
+        Which rows ``select="auto"`` holds out, as ``TimeSeriesSplit()`` for rows in the order of time; by default five
+        folds of keys. What was chosen is measured on the same folds again then.
     budget : float or dict, optional
         Seconds that `fit` may take before it ends with what it has; or a dict of "seconds" (default 600) and "tables"
         (default 100) that are read at most. With ``select="auto"`` half of the seconds is for reading tables, the rest
         for measuring them.
+    cache : bool, default False
+        Keep in memory what `fit` read of the lake, of the last 8 frames, for further fits to the same rows with other
+        `k`, `max_hops` and `select`: a grid search reads the lake once for each of its folds.
     on_stale : {"error", "warn", "ignore"}
         What `transform` does when the file of a table is not the one that was indexed, or the lake has read the table
         anew since `fit`.
@@ -144,8 +178,11 @@ class LakeAugmenter(_base.TransformerMixin, _base.BaseEstimator):
     `groups` that are passed to `fit` (by metadata routing in a pipeline, after ``set_fit_request(groups=True)``). A
     model that gets the key itself as a feature, and meets the same keys again, needs the tables less than this says.
 
-    A column is refused if it equals the target, if it explains 95 % of its variance alone on held-out rows, or if its
-    table has nearly all columns of X, row by row: a copy of the frame brings its target along.
+    A table is refused whole if a column of it is the target, in whatever spelling, unit or order, or if it has nearly
+    all columns of X, row by row: a copy of the frame. A column is suspicious if it has bands of the target, is a part
+    of it that makes it exactly with other columns, has group means in which the own rows are counted, or explains 95 %
+    of its variance alone on held-out rows, or 50 % under a name like that of the target. None of these is suspicious
+    where `as_of`, or a date of the table before a date of X in each row, shows that it was known before.
 
     Ctrl-C during `fit` ends the search, and what was found until then is kept; ``report_.stopped`` says so. Of more
     than 20,000 rows, 20,000 are drawn to choose by. O(tables × rows) for the joins; the models of a selection have all
@@ -182,13 +219,22 @@ class LakeAugmenter(_base.TransformerMixin, _base.BaseEstimator):
         min_score: float = 0.5,
         threshold: float = 0.5,
         aggregate: Any = "auto",
+        aggregates: Any = "auto",
+        windows: Any = None,
         tables: Any = None,
         exclude: Any = None,
         mode: str = "exact",
+        precision: float | None = 0.95,
         allow: Any = None,
+        on_suspicious: str = "warn",
         as_of: Any = None,
+        encode: bool = False,
         task: str = "auto",
+        learner: Any = None,
+        scoring: Any = None,
+        cv: Any = None,
         budget: Any = None,
+        cache: bool = False,
         on_stale: str = "error",
         random_state: int | None = None,
         progress: bool = False,
@@ -202,13 +248,22 @@ class LakeAugmenter(_base.TransformerMixin, _base.BaseEstimator):
         self.min_score = min_score
         self.threshold = threshold
         self.aggregate = aggregate
+        self.aggregates = aggregates
+        self.windows = windows
         self.tables = tables
         self.exclude = exclude
         self.mode = mode
+        self.precision = precision
         self.allow = allow
+        self.on_suspicious = on_suspicious
         self.as_of = as_of
         self.task = task
+        self.encode = encode
+        self.learner = learner
+        self.scoring = scoring
+        self.cv = cv
         self.budget = budget
+        self.cache = cache
         self.on_stale = on_stale
         self.random_state = random_state
         self.progress = progress
@@ -222,7 +277,7 @@ class LakeAugmenter(_base.TransformerMixin, _base.BaseEstimator):
         tags.transformer_tags.preserves_dtype = []
         return tags
 
-    def fit(self, X: Any, y: Any = None, groups: Any = None) -> LakeAugmenter:
+    def fit(self, X: Any, y: Any = None, groups: Any = None, sample_weight: Any = None) -> LakeAugmenter:
         """Search, join, select, and freeze the plan.
 
         Parameters
@@ -236,6 +291,8 @@ class LakeAugmenter(_base.TransformerMixin, _base.BaseEstimator):
             distinguished in the selection.
         groups : array-like, shape (n_rows,), optional
             Rows that are held out together; by default those of one key.
+        sample_weight : array-like, shape (n_rows,), optional
+            Weight of each row in the models and losses of the selection.
 
         Returns
         -------
@@ -247,19 +304,36 @@ class LakeAugmenter(_base.TransformerMixin, _base.BaseEstimator):
         budget = AugmentBudget.of(self.budget, check.check_flag(self.progress, "progress"))
         check.check_choice(self.select, "select", SELECTIONS)
         check.check_choice(self.task, "task", TASKS)
+        encodes = check.check_flag(self.encode, "encode")
+        check.check_choice(self.on_suspicious, "on_suspicious", ("warn", "refuse"))
         allow = () if self.allow is None else check.check_patterns(self.allow, "allow")
         k = None if self.k is None else check.check_positive_int(self.k, "k")
         X, y = split_target(X, y, self.target)
         frame = rows_to_learn_from(self, X)
         self._check_keys(frame)
-        target = None if y is None else checked_target(frame, y, self.task)
+        target = None if y is None else checked_target(frame, y, self.task, sample_weight)
+        learning = self._learning(target)
         codes = None
         if groups is not None:
             _checks.check_consistent_length(frame, groups)
             codes = group_codes(groups)
         seed = 0 if self.random_state is None else int(_checks.check_random_state(self.random_state).randint(1 << 30))
         sample, target, codes = draw_rows(frame.reset_index(drop=True), target, codes, seed)
-        search = FeatureSearch(sample, target, codes, lake.snapshot, options, self.select, k, allow, seed, budget)
+        search = FeatureSearch(
+            sample,
+            target,
+            codes,
+            lake.snapshot,
+            options,
+            self.select,
+            k,
+            allow,
+            seed,
+            budget,
+            self.on_suspicious,
+            check.check_flag(self.cache, "cache"),
+            learning,
+        )
         found = find_features(search)
         self.plan_: JoinPlan = found.frozen.plan
         self.report_: AugmentReport = found.report
@@ -269,6 +343,14 @@ class LakeAugmenter(_base.TransformerMixin, _base.BaseEstimator):
         self._contents = table_contents(lake.snapshot, self.plan_)
         wide = self._joined(frame.iloc[:1])
         self.dtypes_ = {name: _model_dtype(wide[name].dtype) for name in self.features_}
+        self._encoding = None
+        if encodes:
+            self._encoding = ModelEncoding(self._wide(sample), seed)
+        if suspicious := self.report_.taken_though_suspicious:
+            warn(
+                f"columns were taken that seem to be made of the target ({shortlist(suspicious)}), "
+                'see `report_.suspicious`: leave them out by on_suspicious="refuse", or name in `allow` what is no leak'
+            )
         return self
 
     def transform(self, X: Any) -> Any:
@@ -288,7 +370,7 @@ class LakeAugmenter(_base.TransformerMixin, _base.BaseEstimator):
         """
         _checks.check_is_fitted(self, "plan_")
         given = given_frame(X)
-        if given is not None:
+        if given is not None and self._encoding is None:
             given = given.without(self.target)
             wide = self._joined(known_rows(self, given.frame, self._labels), holds_arrow=True)
             for name, dtype in self.dtypes_.items():
@@ -299,10 +381,11 @@ class LakeAugmenter(_base.TransformerMixin, _base.BaseEstimator):
         is_frame = is_pandas(X)
         if is_frame and self.target is not None:
             X = X.drop(columns=[self.target], errors="ignore")
-        wide = self._joined(known_rows(self, X, self._labels))
-        for name, dtype in self.dtypes_.items():
-            if wide[name].dtype != dtype:
-                wide[name] = self._as_fitted(wide[name], dtype)
+        wide = self._wide(known_rows(self, X, self._labels))
+        if self._encoding is not None:
+            wide = self._encoding.encode(wide)
+        if given is not None:
+            return given.replace(wide)
         return wide if is_frame else wide.to_numpy()
 
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
@@ -319,7 +402,17 @@ class LakeAugmenter(_base.TransformerMixin, _base.BaseEstimator):
         """
         _checks.check_is_fitted(self, "plan_")
         own = _checks._check_feature_names_in(self, input_features)
+        if self._encoding is not None:
+            return np.asarray(self._encoding.names, dtype=object)
         return np.asarray([*own, *self.features_], dtype=object)
+
+    def _wide(self, frame: pd.DataFrame) -> pd.DataFrame:
+        """Join the features to rows, with the dtypes that they have by `fit`."""
+        wide = self._joined(frame)
+        for name, dtype in self.dtypes_.items():
+            if wide[name].dtype != dtype:
+                wide[name] = self._as_fitted(wide[name], dtype)
+        return wide
 
     def _as_fitted(self, column: pd.Series, dtype: Any) -> pd.Series:
         """Give a feature the dtype that it had when the plan was fitted."""
@@ -358,6 +451,7 @@ class LakeAugmenter(_base.TransformerMixin, _base.BaseEstimator):
             raise InvalidParameterError("`aggregate` must be a rule here, got None: rows of X must not be multiplied")
         join = join_options(
             mode=self.mode,
+            **({"transform": False, "fuzzy": False} if self.precision is None else {"precision": self.precision}),
             aggregate=self.aggregate,
             on_stale=self.on_stale,
             min_score=self.min_score,
@@ -366,8 +460,8 @@ class LakeAugmenter(_base.TransformerMixin, _base.BaseEstimator):
             exclude=self.exclude,
         )
         hops = check.check_positive_int(self.max_hops, "max_hops")
-        if hops > _MOST_HOPS:
-            raise InvalidParameterError(f"`max_hops` must be at most {_MOST_HOPS}, got {hops}")
+        if hops > MOST_HOPS:
+            raise InvalidParameterError(f"`max_hops` must be at most {MOST_HOPS}, got {hops}")
         return PathOptions(
             on=self._on(),
             max_hops=hops,
@@ -378,8 +472,40 @@ class LakeAugmenter(_base.TransformerMixin, _base.BaseEstimator):
             join=join,
             never=() if self.as_of is None else (self.as_of,),
             as_of=self.as_of,
+            aggregates=self._aggregates(),
+            windows=self._windows(),
             undated=() if self.allow is None else check.check_patterns(self.allow, "allow"),
         )
+
+    def _learning(self, target: PredictionTarget | None) -> Learning:
+        """Check how columns are measured."""
+        if self.learner is not None and not (hasattr(self.learner, "fit") and hasattr(self.learner, "predict")):
+            raise InvalidParameterError(
+                f"`learner` must be an estimator of scikit-learn that predicts, got {check.show(self.learner)}"
+            )
+        scorer = None if self.scoring is None else _metrics.get_scorer(self.scoring)
+        is_class = target is not None and target.is_class
+        cv = None if self.cv is None else _model_selection.check_cv(self.cv, classifier=is_class)
+        return Learning(self.learner, scorer, cv)
+
+    def _aggregates(self) -> Any:
+        """Check the rules of tables with several rows for a key."""
+        given = self.aggregates
+        if given is None or (isinstance(given, str) and given == "auto"):
+            return given
+        if isinstance(given, dict):
+            return {column: check_rules(rules, "aggregates") for column, rules in given.items()}
+        return check_rules(given, "aggregates")
+
+    def _windows(self) -> tuple[int, ...]:
+        if self.windows is None:
+            return ()
+        if self.as_of is None:
+            raise InvalidParameterError(
+                f"`windows` needs `as_of`, before which they lie, got {check.show(self.windows)}"
+            )
+        given = self.windows if isinstance(self.windows, (list, tuple)) else [self.windows]
+        return tuple(check.check_positive_int(days, "windows") for days in given)
 
     def _joined(self, frame: pd.DataFrame, *, holds_arrow: bool = False) -> pd.DataFrame:
         """Carry out the plan: the columns of a frame, then the features; as Arrow, where the frame holds it."""

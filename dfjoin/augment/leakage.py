@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fnmatch
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -11,17 +12,21 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from dfjoin._optional import import_optional
+from dfjoin._validation import show
 from dfjoin.augment.encoding import EncodedColumn, PredictionTarget, encode_column
 from dfjoin.augment.held_out import answers, fold_rows, predict
 from dfjoin.augment.relevance import bin_column, mutual_information
-from dfjoin.augment.target_copies import numbers_in_texts, spelled_otherwise
+from dfjoin.augment.suspicion import banded, combined, includes_own_rows, parts_of_target
+from dfjoin.augment.target_copies import Spelling, numbers_in_texts, spelled_otherwise
 from dfjoin.errors import InvalidTypeError
 from dfjoin.join.lakes.table_hops import ReachedTable
 from dfjoin.types import IndexSettings
 from dfjoin.values.frames import column_to_arrow
+from dfjoin.values.header_meaning import is_year_name, share_a_word
 from dfjoin.values.normalize import normalize_column
+from dfjoin.values.periods import PeriodColumn, read_periods
 
-__all__ = ["LeakGuard", "is_allowed"]
+__all__ = ["LeakFindings", "LeakGuard", "is_allowed"]
 
 _EQUAL = 0.95
 """Share of the rows with a value in which a column agrees with another one, beyond chance, to be a copy of it.
@@ -32,10 +37,13 @@ and no other column refused. 0.9 and 0.99 change nothing.
 """
 
 _SKILL = 0.95
-"""Share of the variance of the target that a column explains alone, on held-out rows, to be refused.
+"""Share of the variance of the target that a column explains alone, on held-out rows, to be suspicious.
 
-0.9 refuses 1.5 % of the columns that do not leak, 0.97 changes nothing, 0.99 misses 2.9 % of the leaks.
+0.9 suspects 1.5 % of the columns that do not leak, 0.97 changes nothing, 0.99 misses 2.9 % of the leaks.
 """
+
+_SIBLING = 0.5
+"""The same of a column that shares a word with the name of the target."""
 
 _INFORMED = 0.4
 """Share of the target's entropy below which a column cannot have that skill, so that no model is trained: 0.6
@@ -59,6 +67,25 @@ def is_allowed(allow: Sequence[str], table: str, column: str) -> bool:
     (True, True)
     """
     return any(fnmatch.fnmatchcase(table, p) or fnmatch.fnmatchcase(f"{table}/{column}", p) for p in allow)
+
+
+@dataclass(frozen=True)
+class LeakFindings:
+    """What is known of the columns of a table that tell much of the target, each with its reason.
+
+    Parameters
+    ----------
+    refused : dict of str
+        Columns that are the target, or stand in a table with it or with the whole frame.
+    suspicious : dict of str
+        Columns that are made of the target, as far as their values tell, or say nearly all of it.
+    known_before : dict of str
+        Columns that would be suspicious, but were known before the rows of the frame, as the dates show.
+    """
+
+    refused: dict[str, str] = field(default_factory=dict)
+    suspicious: dict[str, str] = field(default_factory=dict)
+    known_before: dict[str, str] = field(default_factory=dict)
 
 
 class LeakGuard:
@@ -86,12 +113,23 @@ class LeakGuard:
         self._settings = settings
         self._target = target
         self._allow = allow
+        self._frame = frame
         self._labels = list(frame.columns)
         self._columns = {i: _row_marks(frame.iloc[:, i], settings) for i in range(frame.shape[1])}
+        self._own = [encode_column(frame.iloc[:, i]) for i in range(frame.shape[1])]
         self._target_marks = None if target is None else _row_marks(target.labels, settings)
+        periods = (read_periods(frame.iloc[:, i], is_year=is_year_name(label)) for i, label in enumerate(self._labels))
+        self._dates = [dates for dates in periods if dates is not None]
 
-    def reasons(self, reached: ReachedTable) -> dict[str, str]:
-        """Return the columns of a table that was joined which are refused, and why."""
+    def look_at(self, reached: ReachedTable, groups: NDArray[np.int64] | None = None) -> LeakFindings:
+        """Look for leaks among the columns of a table that was joined.
+
+        Parameters
+        ----------
+        reached : ReachedTable
+        groups : ndarray of int64, shape (n_rows,), optional
+            Key of each row by which the table was joined; None: each row has one of its own.
+        """
         names = {
             column: name
             for column, name in reached.new_columns.items()
@@ -99,13 +137,63 @@ class LeakGuard:
         }
         frame = reached.frame
         marks = {column: _row_marks(frame[name], self._settings) for column, name in names.items()}
-        copied = self._copy_reason(reached, marks)
-        if copied:
-            return dict.fromkeys(names, copied)
-        if self._target is None:
+        if copied := self._copy_reason(reached, marks):
+            return LeakFindings(dict.fromkeys(names, copied))
+        if self._target is None or not names:
+            return LeakFindings()
+        encoded = {column: encode_column(_as_numbers(frame[name], self._target)) for column, name in names.items()}
+        spelled = {column: self._spelling(encoded[column], marks[column]) for column in names}
+        known_before = self._is_known_before(reached)
+        targets = [column for column, own in spelled.items() if own is not None and (own.is_exact or not known_before)]
+        if targets:
+            beside = f"it stands in a table with `{targets[0]}`, which is the target"
+            return LeakFindings({column: getattr(spelled[column], "reason", beside) for column in names})
+        told = {column: own.reason for column, own in spelled.items() if own is not None}
+        told |= self._suspicions({column: own for column, own in encoded.items() if column not in told}, groups)
+        if known_before:
+            return LeakFindings({}, {}, {column: f"{reason}; {known_before}" for column, reason in told.items()})
+        return LeakFindings({}, told, {})
+
+    def reasons_together(self, columns: Sequence[EncodedColumn]) -> dict[int, str]:
+        """Return which of some columns make the target together, and how."""
+        assert self._target is not None
+        parts, verb = parts_of_target(columns, self._own, self._target)
+        if not parts:
             return {}
-        reasons = {column: self._target_reason(frame[name], marks[column]) for column, name in names.items()}
-        return {column: reason for column, reason in reasons.items() if reason}
+        beside = f"with {len(parts) - 1} others" if len(parts) > 1 else "with columns of the frame"
+        return dict.fromkeys(parts, f"it is a part of the target: {verb} {beside}, it makes the target exactly")
+
+    def _suspicions(self, columns: dict[str, EncodedColumn], groups: NDArray[np.int64] | None) -> dict[str, str]:
+        """Return the columns that seem to be made of the target, and why."""
+        assert self._target is not None
+        names, encoded = list(columns), list(columns.values())
+        told = {name: self._suspicion(name, column, groups) for name, column in columns.items()}
+        for i, reason in self.reasons_together(encoded).items():
+            told[names[i]] = told[names[i]] or reason
+        for pair in combined(encoded, self._target):
+            for i, j in (pair, pair[::-1]):
+                told[names[i]] = told[names[i]] or f"with `{names[j]}` it says the class of the target"
+        return {name: reason for name, reason in told.items() if reason}
+
+    def _suspicion(self, name: str, column: EncodedColumn, groups: NDArray[np.int64] | None) -> str:
+        target = self._target
+        assert target is not None
+        made_of, teller = banded(column, target), column
+        if not made_of and column.n_held < column.values.size:
+            teller = EncodedColumn(np.isnan(column.values).astype(np.float64), False, 2)
+            if bands := banded(teller, target):
+                made_of = f"whether it has a value tells of the target: {bands}"
+        if not made_of and includes_own_rows(column, target, groups):
+            made_of, teller = "it has group means of the target in which the own rows are counted", column
+        if made_of:
+            return f"{made_of}; {_explains(_skill_alone(teller, target))}"
+        alone = _skill_alone(column, target) if _may_predict(column, target) else 0.0
+        if alone >= _SKILL:
+            return _explains(alone)
+        label = target.labels.name
+        if alone >= _SIBLING and label is not None and share_a_word(str(label), name):
+            return f"its name is like that of the target, {show(label)}; {_explains(alone)}"
+        return ""
 
     def _copy_reason(self, reached: ReachedTable, marks: dict[str, NDArray[np.uint64]]) -> str:
         """Say that a table is a copy of the frame's own, if it has nearly all of its columns row by row."""
@@ -129,19 +217,32 @@ class LeakGuard:
         own = self._target_marks
         return own is not None and any(_agree(own, theirs) for theirs in marks.values())
 
-    def _target_reason(self, column: pd.Series, marks: NDArray[np.uint64]) -> str:
-        """Return why a column gives the target away, if it does."""
+    def _spelling(self, column: EncodedColumn, marks: NDArray[np.uint64]) -> Spelling | None:
+        """Return how a column spells the target, if it does."""
         assert self._target is not None and self._target_marks is not None
         if _agree(self._target_marks, marks):
             share = float((self._target_marks == marks)[marks != 0].mean())
-            return f"it equals the target in {share:.0%} of the rows that have a value"
-        encoded = encode_column(column if self._target.is_class else numbers_in_texts(column))
-        if told := spelled_otherwise(encoded, self._target):
-            return told
-        skill = _skill_alone(encoded, self._target)
-        if skill >= _SKILL:
-            return f"it predicts the target almost alone: it explains {skill:.1%} of its variance on held-out rows"
+            return Spelling(f"it equals the target in {share:.0%} of the rows that have a value", share == 1)
+        return spelled_otherwise(column, self._target)
+
+    def _is_known_before(self, reached: ReachedTable) -> str:
+        """Say by what it is known that all rows of a table were known before those of the frame; empty if it is not."""
+        if reached.step.dated is not None:
+            return "only rows dated before `as_of` are joined"
+        for column, name in reached.new_columns.items() if self._dates else ():
+            theirs = read_periods(reached.frame[name], is_year=is_year_name(column))
+            if theirs is not None and any(_are_before(theirs, own) for own in self._dates):
+                return f"`{column}` lies before the date of each row"
         return ""
+
+
+def _are_before(theirs: PeriodColumn, own: PeriodColumn) -> bool:
+    both = ~own.is_null & ~theirs.is_null
+    return int(both.sum()) >= _FEWEST_EQUAL and bool((theirs.ends[both] <= own.starts[both]).all())
+
+
+def _as_numbers(column: pd.Series, target: PredictionTarget) -> pd.Series:
+    return column if target.is_class else numbers_in_texts(column)
 
 
 def _row_marks(column: pd.Series, settings: IndexSettings) -> NDArray[np.uint64]:
@@ -178,6 +279,27 @@ def _agree(own: NDArray[np.uint64], theirs: NDArray[np.uint64]) -> bool:
     return chance < 1 and (share - chance) / (1 - chance) >= 1 - 2 * (1 - _EQUAL)
 
 
+def _explains(share: float) -> str:
+    return f"it explains {max(0.0, share):.0%} of the target's variance alone, on held-out rows"
+
+
+def _may_predict(column: EncodedColumn, target: PredictionTarget) -> bool:
+    """Tell whether a column may explain nearly all of the target, by what it tells about it in bins: cheap."""
+    rows = np.flatnonzero(~np.isnan(column.values))
+    own = target.take(rows)
+    if rows.size < _FEWEST_ROWS or not column.is_number:
+        return rows.size >= _FEWEST_ROWS
+    if not own.is_class and _line_skill(column.values[rows], own.values[:, 0]) >= _SIBLING:
+        return True
+    information, _ = mutual_information(bin_column(column.values, True)[rows], own.codes)
+    return information >= _INFORMED * _entropy(own.codes)
+
+
+def _entropy(codes: NDArray[np.int64]) -> float:
+    shares = np.bincount(codes) / max(1, codes.size)
+    return -float((shares[shares > 0] * np.log(shares[shares > 0])).sum())
+
+
 def _skill_alone(column: EncodedColumn, target: PredictionTarget) -> float:
     """Return the share of the target's variance that a column explains alone on held-out rows that have a value.
 
@@ -186,17 +308,12 @@ def _skill_alone(column: EncodedColumn, target: PredictionTarget) -> float:
     are far from all others.
     """
     rows = np.flatnonzero(~np.isnan(column.values))
-    if rows.size < _FEWEST_ROWS:
-        return 0.0
     own = target.take(rows)
+    if rows.size < _FEWEST_ROWS or _entropy(own.codes) <= 0:
+        return 0.0
     values = column.values[rows]
-    skill = 0.0 if own.is_class or not column.is_number else _line_skill(values, own.values[:, 0])
-    information, _ = mutual_information(bin_column(column.values, column.is_number)[rows], own.codes)
-    shares = np.bincount(own.codes) / rows.size
-    entropy = -float((shares[shares > 0] * np.log(shares[shares > 0])).sum())
-    if entropy <= 0 or (column.is_number and information < _INFORMED * entropy):
-        return skill
-    return max(skill, _tree_skill(values, own))
+    line = 0.0 if own.is_class or not column.is_number else _line_skill(values, own.values[:, 0])
+    return max(line, _tree_skill(values, own))
 
 
 def _line_skill(values: NDArray[np.float64], target: NDArray[np.float64]) -> float:

@@ -10,16 +10,16 @@ from numpy.typing import NDArray
 
 from dfjoin.augment.budget import AugmentBudget
 from dfjoin.augment.encoding import EncodedColumn, PredictionTarget
-from dfjoin.augment.held_out import Gain
+from dfjoin.augment.held_out import BOOSTED_TREES, Gain, Learning
 from dfjoin.augment.relevance import bins_for, choose_columns
 from dfjoin.augment.screening import CandidateTable, FeatureColumn, screening_reason
 
-__all__ = ["ChosenTable", "SelectionTask", "TableChoice", "n_independent", "relevant_columns"]
+__all__ = ["RELEVANT", "ChosenTable", "SelectionTask", "TableChoice", "n_independent", "relevant_columns"]
 
 _COLUMNS_A_TABLE = 12
 """Columns that `select="relevance"` takes of one table, at most."""
 
-_RELEVANT = 2.0
+RELEVANT = 2.0
 """Smallest relevance of a column, in standard deviations above chance, see `dfjoin.augment.relevance.relevance`."""
 
 
@@ -75,6 +75,7 @@ class SelectionTask:
         Told a candidate, the groups of rows that are held out together, or None.
     seed : int
     budget : AugmentBudget
+    learning : Learning
     """
 
     target: PredictionTarget
@@ -82,6 +83,7 @@ class SelectionTask:
     groups: Callable[[CandidateTable], NDArray[np.int64] | None]
     seed: int
     budget: AugmentBudget
+    learning: Learning = BOOSTED_TREES
 
     def base(self) -> NDArray[np.float64]:
         """Return the columns of the frame that say something, as numbers."""
@@ -95,12 +97,11 @@ def n_independent(groups: NDArray[np.int64] | None, rows: NDArray[np.int64]) -> 
 
 
 def relevant_columns(
-    candidate: CandidateTable, task: SelectionTask, rows: NDArray[np.int64] | None = None
+    candidate: CandidateTable, task: SelectionTask, least: float = RELEVANT
 ) -> tuple[FeatureColumn, ...]:
-    """Choose the relevant columns of a table that are not redundant, by some rows; all by default."""
-    rows = np.arange(task.target.codes.size) if rows is None else rows
-    bins = [feature.bins[rows] for feature in candidate.features]
-    n_groups = n_independent(task.groups(candidate), rows)
-    target = task.target.levels(bins_for(n_groups))[rows]
-    chosen = choose_columns(bins, target, n_groups, _COLUMNS_A_TABLE, _RELEVANT)
+    """Choose the relevant columns of a table that are not redundant."""
+    bins = [feature.bins for feature in candidate.features]
+    n_groups = n_independent(task.groups(candidate), np.arange(task.target.codes.size))
+    target = task.target.levels(bins_for(n_groups))
+    chosen = choose_columns(bins, target, n_groups, _COLUMNS_A_TABLE, least)
     return tuple(candidate.features[i] for i in chosen)

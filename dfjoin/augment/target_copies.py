@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
 from dfjoin.augment.encoding import EncodedColumn, PredictionTarget
 
-__all__ = ["numbers_in_texts", "spelled_otherwise"]
+__all__ = ["Spelling", "agreement", "numbers_in_texts", "spelled_otherwise"]
 
 _FEWEST_ROWS = 10
 """Fewer rows with a value say nothing."""
@@ -55,7 +57,22 @@ def numbers_in_texts(column: pd.Series) -> pd.Series:
     return pd.Series(numbers, column.index) if (~np.isnan(numbers[is_held])).mean() >= _MOSTLY else column
 
 
-def spelled_otherwise(column: EncodedColumn, target: PredictionTarget) -> str:
+@dataclass(frozen=True)
+class Spelling:
+    """How a column spells the target.
+
+    Parameters
+    ----------
+    reason : str
+    is_exact : bool
+        Whether it does so in every row that has a value.
+    """
+
+    reason: str
+    is_exact: bool
+
+
+def spelled_otherwise(column: EncodedColumn, target: PredictionTarget) -> Spelling | None:
     """Say how a column spells the target, if it does.
 
     Parameters
@@ -65,8 +82,7 @@ def spelled_otherwise(column: EncodedColumn, target: PredictionTarget) -> str:
 
     Returns
     -------
-    str
-        Empty where it does not.
+    Spelling or None
 
     Notes
     -----
@@ -76,39 +92,57 @@ def spelled_otherwise(column: EncodedColumn, target: PredictionTarget) -> str:
     """
     rows = np.flatnonzero(~np.isnan(column.values))
     if rows.size < _FEWEST_ROWS:
-        return ""
+        return None
     if target.is_class:
-        return _other_names(column.values[rows], target.take(rows))
-    return _other_scale(column.values[rows], target.values[rows, 0]) if column.is_number else ""
+        return _other_names(column.values[rows], target.codes[rows])
+    return _other_scale(column.values[rows], target.values[rows, 0]) if column.is_number else None
 
 
-def _other_names(values: NDArray[np.float64], target: PredictionTarget) -> str:
+def _other_names(values: NDArray[np.float64], classes: NDArray[np.int64]) -> Spelling | None:
     names, codes = np.unique(values, return_inverse=True)
     if not 2 <= names.size <= values.size / _ROWS_A_NAME:
-        return ""
-    n_classes = target.values.shape[1]
-    counts = np.bincount(codes * n_classes + target.codes, minlength=names.size * n_classes).reshape(names.size, -1)
-    n = values.size
-    agreement = counts.max(axis=1).sum() / n
-    said = np.bincount(counts.argmax(axis=1), counts.sum(axis=1), n_classes)
-    chance = float((said * counts.sum(axis=0)).sum()) / n**2
-    if chance >= 1 or (agreement - chance) / (1 - chance) < _AGREEMENT:
-        return ""
-    return f"it names the classes of the target otherwise: its values tell the class in {agreement:.1%} of the rows"
+        return None
+    share, kappa = agreement(codes, classes)
+    if kappa < _AGREEMENT:
+        return None
+    told = f"it names the classes of the target otherwise: its values tell the class in {share:.1%} of the rows"
+    return Spelling(told, share == 1)
 
 
-def _other_scale(values: NDArray[np.float64], target: NDArray[np.float64]) -> str:
+def agreement(own: NDArray[np.int64], other: NDArray[np.int64]) -> tuple[float, float]:
+    """Return how often one column of codes is what another one says of it, and the same beyond chance (Cohen's kappa).
+
+    Parameters
+    ----------
+    own, other : ndarray of int64, shape (n_rows,)
+        Codes from 0 on. A value of `own` says the value of `other` that is most frequent beside it.
+
+    Examples
+    --------
+    >>> agreement(np.array([0, 0, 1, 1, 2, 2]), np.array([1, 1, 0, 0, 1, 1]))
+    (1.0, 1.0)
+    """
+    width = int(other.max()) + 1
+    counts = np.bincount(own * width + other, minlength=(int(own.max()) + 1) * width).reshape(-1, width)
+    share = float(counts.max(axis=1).sum()) / own.size
+    said = np.bincount(counts.argmax(axis=1), counts.sum(axis=1), width)
+    chance = float((said * counts.sum(axis=0)).sum()) / own.size**2
+    return share, (share - chance) / (1 - chance) if chance < 1 else 0.0
+
+
+def _other_scale(values: NDArray[np.float64], target: NDArray[np.float64]) -> Spelling | None:
     if min(np.unique(values).size, np.unique(target).size) < _FEWEST_ROWS:
-        return ""
+        return None
     if abs(_correlation(values, target)) >= _IN_LINE:
-        return "it is the target in another unit: the target is a · value + b"
+        return Spelling("it is the target in another unit: the target is a · value + b", True)
     spread = slice(None, None, max(1, values.size // _FIRST_ROWS))
     if abs(_rank_correlation(values[spread], target[spread])) < _SAME_ORDER - _OF_FEW_ROWS:
-        return ""
+        return None
     rho = _rank_correlation(values, target)
     if abs(rho) < _SAME_ORDER:
-        return ""
-    return f"it is a function of the target: both have the same order, {'up' if rho > 0 else 'down'} (ρ {rho:.4f})"
+        return None
+    order = f"{'up' if rho > 0 else 'down'} (ρ {rho:.4f})"
+    return Spelling(f"it is a function of the target: both have the same order, {order}", False)
 
 
 def _rank_correlation(a: NDArray[np.float64], b: NDArray[np.float64]) -> float:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import weakref
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pandas as pd
@@ -82,10 +82,16 @@ class GivenFrame:
             Names of others → the columns of the other frame that they come from, where these are known.
         """
         names = list(result.columns)
-        origins = [*self.columns, *(brought.get(name) for name in names[len(self.columns) :])]
+        return self._make(result, [*self.columns, *(brought.get(name) for name in names[len(self.columns) :])])
+
+    def replace(self, result: pd.DataFrame) -> Any:
+        """Make a frame of the same library of columns that are none of this frame's."""
+        return self._make(result, [None] * result.shape[1])
+
+    def _make(self, result: pd.DataFrame, origins: Sequence[GivenColumn | None]) -> Any:
         made = [
             MadeColumn.of(str(name), result.iloc[:, i], origin)
-            for i, (name, origin) in enumerate(zip(names, origins, strict=True))
+            for i, (name, origin) in enumerate(zip(result.columns, origins, strict=True))
         ]
         frame = self._kind.rebuild(self._given, made)
         _note_attrs(frame, result.attrs)

@@ -24,6 +24,7 @@ from dfjoin.values.frames import nan_as_null
 __all__ = [
     "KEEPING",
     "RULES",
+    "SERIES_RULES",
     "CellRules",
     "aggregate_column",
     "as_floats",
@@ -59,7 +60,11 @@ RULES = (
 KEEPING = tuple(rule for rule in RULES if rule not in ("std", "count", "nunique", "share"))
 """Rules that give a cell back as it is when a key has one row."""
 
-_COMPUTED = ("mean", "sum", "median", "std")
+SERIES_RULES = ("trend", "top_share")
+"""Further rules, of steps that have several for a column: the change of a number from one row of a key to the next, by
+least squares, and the share of the rows with a value that have the most frequent one."""
+
+_COMPUTED = ("mean", "sum", "median", "std", "trend")
 _CHOOSING = tuple(rule for rule in KEEPING if rule not in _COMPUTED)
 """Rules that choose the value of one of a key's rows."""
 
@@ -88,7 +93,7 @@ def check_aggregate(value: Any, columns: list[str]) -> Any:
             raise ColumnNotFoundError(
                 f"`aggregate` must name columns of the joined table ({shortlist(columns)}), got {show(name)}"
             )
-    return {name: _rule(rule) for name, rule in value.items()}
+    return {name: rule if rule in SERIES_RULES else _rule(rule) for name, rule in value.items()}
 
 
 def _rule(rule: Any) -> str:
@@ -196,10 +201,10 @@ def aggregate_column(column: pd.Series, codes: NDArray[np.int64], n_keys: int, r
     n_keys : int
         Keys are 0 to n_keys - 1; one without rows gets a null.
     rule : str
-        One of `RULES`. Nulls are left out, except by ``first`` and ``last``, which take the value of one row, so that
-        several columns come from one row. Ties of ``most_frequent`` go to the smallest value; ``majority`` is null
-        unless more than half of the key's values are equal. Texts are ordered by code point, ordered categories by
-        their order, objects that do not compare by how they print.
+        One of `RULES` or `SERIES_RULES`. Nulls are left out, except by ``first`` and ``last``, which take the value of
+        one row, so that several columns come from one row. Ties of ``most_frequent`` go to the smallest value;
+        ``majority`` is null unless more than half of the key's values are equal. Texts are ordered by code point,
+        ordered categories by their order, objects that do not compare by how they print.
     held : str
         See `cell_kind`.
 
@@ -208,8 +213,9 @@ def aggregate_column(column: pd.Series, codes: NDArray[np.int64], n_keys: int, r
     Series, shape (n_keys,)
         ``min``, ``max``, ``latest``, ``first``, ``last``, ``most_frequent``, ``majority``: values as they are, of the
         column's dtype, integers and booleans nullable. ``count``, ``nunique``: int64. ``mean``, ``median``, ``std``,
-        ``share``: float64 (of Arrow's types double). ``sum``: Int64, UInt64 or the float's. Of decimals: mean and
-        median have four digits more behind the point, rounded half up, sums ten more in front of it.
+        ``share``, ``trend``, ``top_share``: float64 (of Arrow's types double); ``trend`` is null of one row. ``sum``:
+        Int64, UInt64 or the float's. Of decimals: mean and median have four digits more behind the point, rounded half
+        up, sums ten more in front of it.
 
     Raises
     ------
@@ -235,6 +241,13 @@ def aggregate_column(column: pd.Series, codes: NDArray[np.int64], n_keys: int, r
         return take_rows(column, rows, may_lack=True)
     if rule in ("count", "nunique"):
         return _counted(column, codes, n_keys, is_distinct=rule == "nunique")
+    if rule == "trend":
+        return _trend(as_floats(column), codes, n_keys)
+    if rule == "top_share":
+        ranks = _ranks(column)
+        n_most = np.bincount(codes[_is_most_frequent(ranks, codes, n_keys)], minlength=n_keys)
+        with np.errstate(invalid="ignore"):
+            return pd.Series(n_most / np.bincount(codes[ranks >= 0], minlength=n_keys))
     if kind == "decimal" and rule != "std":
         return _of_decimals(column, codes, n_keys, rule)
     if kind == "integer" and rule == "sum":
@@ -257,6 +270,24 @@ def _statistic(column: pd.Series, kind: str, codes: NDArray[np.int64], n_keys: i
     result = result.reindex(np.arange(n_keys))
     is_wide = str(result.dtype) == "Float64" or (function == "mean" and isinstance(result.dtype, np.dtype))
     return result.astype("float64") if is_wide and kind != "complex" else result
+
+
+def _trend(values: NDArray[np.float64], codes: NDArray[np.int64], n_keys: int) -> pd.Series:
+    """Return the slope of a key's values along its rows, which count from 0 on."""
+    rows = np.flatnonzero(~np.isnan(values))
+    rows = rows[np.argsort(codes[rows], kind="stable")]
+    own, held = codes[rows], values[rows]
+    counts = np.bincount(own, minlength=n_keys)
+    place = np.arange(rows.size) - np.repeat(np.cumsum(counts) - counts, counts)
+    centred = place - ((counts - 1) / 2)[own]
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return pd.Series(np.bincount(own, centred * held, n_keys) / np.bincount(own, centred**2, n_keys))
+
+
+def _is_most_frequent(ranks: NDArray[np.int64], codes: NDArray[np.int64], n_keys: int) -> NDArray[np.bool_]:
+    """Tell of each row whether it has the most frequent value of its key."""
+    chosen = _most_frequent(ranks, codes, n_keys, needs_majority=False)
+    return (ranks >= 0) & (ranks == np.where(chosen >= 0, ranks[chosen], -1)[codes])
 
 
 def _counted(column: pd.Series, codes: NDArray[np.int64], n_keys: int, *, is_distinct: bool) -> pd.Series:

@@ -46,14 +46,14 @@ class JoinStep:
     names : dict of str
         Column → name in the result, as given when the join was first made.
     aggregate : str, dict or None
-        Rule or rules; None keeps the rows.
+        Rule or rules; None keeps the rows. A column with a list of rules is brought once for each of them, as
+        `dfjoin.join.rows.several_rules` names it.
     pad, dayfirst : optional
         How the key of the user's frame is read: the digits to which integers are written with zeros in front (−5: texts
         of five digits are read without theirs), and the order of all-digit dates.
     relation : dict, optional
         Programs that relate the keys, as `to_dict` of `dfjoin.transform.evidence.transform_join.TransformJoin` writes
-        them; between two frames also likeness and its threshold, see `dfjoin.join.saved_relation`. None: the keys are
-        equal.
+        them, or programs and likeness with its threshold, see `dfjoin.join.saved_relation`. None: the keys are equal.
     dated : dict, optional
         Which rows of the table a row of the frame gets by their dates: ``{"on": label, "right_on": [columns], "rule":
         "before" or "latest"}``, see `dfjoin.join.rows.dated_rows.DatedLink`. None: all that have its key.
@@ -225,9 +225,11 @@ def _check_fields(step: JoinStep) -> None:
     if not isinstance(step.names, dict) or not _is_texts([*step.names, *step.names.values()]):
         raise TypeError("`names` of a step maps texts to texts")
     if not (step.aggregate is None or isinstance(step.aggregate, str)) and not (
-        isinstance(step.aggregate, dict) and _is_texts([*step.aggregate, *step.aggregate.values()])
+        isinstance(step.aggregate, dict)
+        and _is_texts([*step.aggregate])
+        and all(_is_texts(own if isinstance(own, list) else [own]) for own in step.aggregate.values())
     ):
-        raise TypeError("`aggregate` of a step is a rule, a mapping of columns to rules, or null")
+        raise TypeError("`aggregate` of a step is a rule, a mapping of columns to rules or lists of them, or null")
     if not (step.pad is None or (type(step.pad) is int and 1 <= abs(step.pad) <= MOST_DIGITS)):
         raise TypeError(f"`pad` of a step is a number of digits, 1 to {MOST_DIGITS} or negative, or null")
     if step.dayfirst not in (None, True, False):
@@ -241,11 +243,11 @@ def _check_relation(step: JoinStep) -> None:
         if not len(step.on) == len(step.right_on) == relation.n_columns:
             raise TypeError(f"{relation.TITLE} relates as many columns of both sides: {relation.n_columns}")
         return
-    if not step.table:
+    if step.table and (len(step.on) != 1 or len(step.right_on) != 1):
+        raise TypeError("programs of a plan relate one column with one of a table")
+    if not step.table or "likeness" in (step.relation or {}):
         left, right = SavedRelation.from_dict(step.relation).columns
     else:
-        if len(step.on) != 1 or len(step.right_on) != 1:
-            raise TypeError("programs of a plan relate one column with one of a table")
         found = TransformJoin.from_dict(step.relation)
         columns = found.source_columns, found.target_columns
         left, right = columns if found.direction == "left_to_right" else columns[::-1]

@@ -23,6 +23,7 @@ __all__ = [
     "is_year_name",
     "number_meaning",
     "says_nothing_alone",
+    "share_a_word",
     "table_stems",
 ]
 
@@ -166,6 +167,19 @@ def says_nothing_alone(name: str) -> bool:
 
 
 @cache
+def share_a_word(own: str, other: str) -> bool:
+    """Tell whether two names have a word in common that does not stand in tables of any subject.
+
+    Examples
+    --------
+    >>> share_a_word("sale price", "price_eur"), share_a_word("sale id", "price id")
+    (True, False)
+    """
+    parts = [headers_of([name]) for name in (own, other)]
+    words = [part.words[part.marks & (DIGITS | GENERIC | UNSPECIFIC) == 0] for part in parts]
+    return bool(np.intersect1d(*words).size)
+
+
 def number_meaning(name: str) -> str:
     """Tell what a name says of whole numbers under it.
 

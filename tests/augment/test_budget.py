@@ -9,7 +9,7 @@ from dfjoin.errors import InvalidParameterError
 
 def test_each_stage_ends_at_its_share(monkeypatch):
     now = [100.0]
-    monkeypatch.setattr(module.time, "monotonic", lambda: now[0])
+    monkeypatch.setattr(module.time, "process_time", lambda: now[0])
     budget = AugmentBudget.of(10, False)
     for stage, share in module._SHARES.items():
         budget.begin(stage)

@@ -3,6 +3,7 @@
 import pickle
 import subprocess
 import sys
+import warnings
 from dataclasses import replace
 
 import numpy as np
@@ -68,7 +69,7 @@ def test_it_takes_what_helps_and_leaves_the_noise(world, fitted):
     paths = [one.path for one in fitted.report_.joined]
     assert paths == ["land → climate", "land → codes.code → wealth"]
     assert set(fitted.report_.passed_over) >= {"noise0", "noise2", "visits"}
-    assert "joined land → codes.code → wealth (1:1, 1:1), score" in str(fitted.report_)
+    assert "joined land → codes.code → wealth (1:1, 1:1, 100.0% of the rows, score" in str(fitted.report_)
 
 
 def test_the_report_is_a_frame_and_a_card(fitted):
@@ -242,6 +243,34 @@ def test_leaks_are_refused_by_name_and_allowed_by_pattern(world, leaky_lake):
     assert "answers/cost_eur" not in allowed.report_.refused
 
 
+def test_suspicious_columns_are_taken_with_a_warning_or_refused(world, tmp_path):
+    """Bands of the target in one table, and parts of it in two tables, which neither of them tells of alone."""
+    rng = np.random.default_rng(0)
+    part = 9 * rng.normal(size=len(world.y))
+    frames = {
+        "bands": pd.DataFrame({"land": world.X["land"], "band": pd.qcut(world.y, 10, labels=False).astype(str)}),
+        "north": pd.DataFrame({"land": world.X["land"], "north": part}),
+        "south": pd.DataFrame({"land": world.X["land"], "south": world.y - part}),
+        "climate": world.frames["climate"],
+    }
+    lake = dfjoin.build_lake(frames, tmp_path / "lake", engine="inline", progress=False)
+    with pytest.warns(UserWarning, match="made of the target .*bands/band.* or name in `allow` what is no leak"):
+        found = dfjoin.LakeAugmenter(lake, select=None, k=9).fit(world.X, world.y)
+    report = found.report_
+    assert report.refused == {} and set(report.taken_though_suspicious) == {"bands/band", "north/north", "south/south"}
+    assert "its 10 values are bands of the target, which do not overlap; it explains 9" in str(report)
+    assert "added up with 1 others" in report.suspicious["south/south"] and "suspicious" in report._repr_html_()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        safe = dfjoin.LakeAugmenter(lake, select=None, k=9, on_suspicious="refuse").fit(world.X, world.y)
+        allowed = dfjoin.LakeAugmenter(lake, select=None, k=9, allow=["bands", "north/*", "south/*"]).fit(
+            world.X, world.y
+        )
+    assert safe.tables_ == ["climate"] and safe.report_.suspicious == {}
+    assert safe.report_.refused["north/north"].startswith("it is suspicious: it is a part of the target")
+    assert set(allowed.tables_) == set(frames) and allowed.report_.suspicious == {}
+
+
 def test_as_of_brings_what_was_known_before(world, tmp_path):
     rng = np.random.default_rng(0)
     lands, n = world.X["land"], len(world.X)
@@ -284,6 +313,45 @@ def test_days_are_joined_with_months_and_months_are_held_out_together(tmp_path, 
     np.testing.assert_allclose(found.transform(X)["bank_rate"], own)
 
 
+def test_the_joins_are_a_tree(fitted):
+    assert fitted.report_.join_tree().splitlines() == [
+        "X",
+        "└─ land → climate",
+        "└─ land → codes",
+        "   └─ code → wealth",
+    ]
+    assert "   └─ code → wealth" in fitted.report_._repr_html_() and "<u style=" in fitted.report_._repr_html_()
+    assert (fitted.report_.to_frame()["coverage"] == 1).all()
+
+
+def test_no_time_to_measure_is_time_for_relevance(world, world_lake, monkeypatch):
+    from dfjoin.augment import budget
+
+    now, ticks = [0.0], [0.0]
+    monkeypatch.setattr(budget.time, "process_time", lambda: now.__setitem__(0, now[0] + ticks[0]) or now[0])
+    begin = budget.AugmentBudget.begin
+
+    def measured(own, stage):
+        begin(own, stage)
+        ticks[0] = 0.4 if stage == "choose" else ticks[0]  # each look at the clock takes so long then
+
+    monkeypatch.setattr(budget.AugmentBudget, "begin", measured)
+    found = dfjoin.LakeAugmenter(world_lake, budget=3).fit(world.X, world.y)
+    assert {"climate", "wealth"} <= set(found.tables_) and found.report_.gain is None
+    told = "the budget of 3 seconds is used: the most relevant tables were taken, nothing was measured"
+    assert found.report_.stopped == told
+
+
+def test_infinite_and_huge_cells_say_nothing_on_the_screen(world, tmp_path):
+    odd = np.where(np.arange(len(world.y)) % 7 == 0, np.inf, 1e300 * world.weight)
+    table = pd.DataFrame({"land": np.repeat(world.X["land"], 2), "odd": np.repeat(odd, 2), "even": 5e-324})
+    frames = {"odd": table, "climate": world.frames["climate"]}
+    lake = dfjoin.build_lake(frames, tmp_path / "lake", engine="inline", progress=False)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert dfjoin.LakeAugmenter(lake).fit(world.X, world.y).tables_ == ["climate"]
+
+
 def test_a_budget_ends_the_search(world, world_lake):
     few = dfjoin.LakeAugmenter(world_lake, budget={"tables": 2}).fit(world.X, world.y)
     assert few.report_.n_read == 2 and few.report_.stopped == "the budget of 2 tables is used"
@@ -310,7 +378,8 @@ def test_folds_that_are_complete_decide_when_fit_is_ended(world, world_lake, mon
 
     monkeypatch.setattr(elimination._Elimination, "_best", end)
     found = dfjoin.LakeAugmenter(world_lake).fit(world.X, world.y)
-    assert (set(found.tables_) == {"climate", "wealth"}) if n_folds else (found.tables_ == [])
+    assert {"climate", "wealth"} <= set(found.tables_), "without a fold by relevance"
+    assert n_folds == 0 or len(found.tables_) == 2
     assert found.report_.stopped.startswith(told) and f"stopped: {told}" in str(found.report_)
     assert list(found.transform(world.X)) == ["land", "weight", *found.features_]
 

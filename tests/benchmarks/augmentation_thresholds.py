@@ -99,18 +99,20 @@ def refusals(split: Gathered) -> pd.Series:
     is_wrong: dict[str, list[bool]] = {
         "leaks missed": [],
         "others refused": [],
+        "others suspected": [],
         "useful left out": [],
         "void passes": [],
     }
     for candidate in split.finder._candidates:
         table, passed = candidate.reached.table, {feature.column for feature in candidate.features}
-        refused = split.finder._refused.get(table, {})
+        refused, suspicious = (told.get(table, {}) for told in (split.finder._refused, split.finder._suspicious))
         for column in candidate.reached.new_columns:
             kind = split.case.kinds.get((table, column), "")
             if kind == LEAK:
-                is_wrong["leaks missed"].append(column in passed)
+                is_wrong["leaks missed"].append(column in passed and column not in suspicious)
             if kind in (HONEST, USEFUL, USELESS):
                 is_wrong["others refused"].append(column in refused)
+                is_wrong["others suspected"].append(column in suspicious)
             if kind == USEFUL:
                 is_wrong["useful left out"].append(column in candidate.left_out and column not in refused)
             if kind == VOID:

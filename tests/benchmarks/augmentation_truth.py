@@ -1,8 +1,8 @@
 """Are the tables that help found, and no others? ``python -m tests.benchmarks.augmentation_truth [--seeds 5]``.
 
 Each case is a frame with a target and a lake of which it is known which tables tell of the target: parts of it, two columns that tell
-something only together, tables one to four joins away, keys of two columns, weak tables that help together, and noise beside all of
-them. The share of the gain is what the choice gains on held-out rows, divided by what all tables that tell of the target gain.
+something only together, tables one to four joins away, keys of two columns, misspelled keys, keys in another form, rows of which only
+those of before a date may be known, weak tables that help together, and noise beside all of them. The share of the gain is what the choice gains on held-out rows, divided by what all tables that tell of the target gain.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import tempfile
 import time
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
@@ -30,13 +30,18 @@ _NOISE_TABLES = 10
 
 @dataclass
 class TruthCase:
-    """A frame, its target, the tables of a lake, those that tell of the target, and the columns that they tell it by."""
+    """A frame, its target, the tables of a lake, those that tell of the target, and the columns that they tell it by.
+
+    `options` are those of the augmenter, `settings` those of the index.
+    """
 
     frame: pd.DataFrame
     y: np.ndarray
     tables: dict[str, pd.DataFrame]
     useful: set[str]
     facts: np.ndarray
+    options: dict[str, object] = field(default_factory=dict)
+    settings: dict[str, object] = field(default_factory=dict)
 
 
 def _names(rng: np.random.Generator, n: int, letter: str = "k") -> np.ndarray:
@@ -136,6 +141,146 @@ def repeated_rows(rng: np.random.Generator) -> TruthCase:
     return TruthCase(frame, a + w + 0.3 * rng.normal(size=_ROWS), {"visits": visits}, {"visits"}, a[:, None])
 
 
+_FIRST = [
+    "Anna",
+    "Bernard",
+    "Clara",
+    "Dmitri",
+    "Elena",
+    "Farid",
+    "Greta",
+    "Hugo",
+    "Ines",
+    "Jakob",
+    "Karim",
+    "Lena",
+    "Marco",
+    "Nadia",
+    "Oscar",
+    "Petra",
+    "Rosa",
+    "Sven",
+    "Tilda",
+    "Ulla",
+]
+_LAST = [
+    a + b
+    for a in ["Ander", "Berg", "Castel", "Dorf", "Ek", "Falken", "Gar", "Holm", "Ivan", "Jans"]
+    for b in ["son", "mann", "stein", "ov", "lund"]
+]
+
+
+def people(rng: np.random.Generator) -> pd.DataFrame:
+    """Make 1,000 first and last names, each pair once."""
+    pairs = [(first, last) for first in _FIRST for last in _LAST]
+    return pd.DataFrame([pairs[i] for i in rng.permutation(len(pairs))], columns=["first", "last"])
+
+
+def _mistyped(name: str, rng: np.random.Generator) -> str:
+    """Leave out a letter, double one, or swap two."""
+    at = int(rng.integers(1, len(name) - 1))
+    return (
+        name[:at] + name[at + 1 :],
+        name[:at] + name[at] + name[at:],
+        name[:at] + name[at + 1] + name[at] + name[at + 2 :],
+    )[int(rng.integers(3))]
+
+
+def misspelled(rng: np.random.Generator, share: float) -> TruthCase:
+    """The names of the frame have typing errors, those of the table have none."""
+    person = people(rng).agg(" ".join, axis=1)
+    a, w = rng.normal(size=(2, _ROWS))
+    typed = [_mistyped(name, rng) if rng.random() < share else name for name in person]
+    frame = pd.DataFrame({"person": typed, "own": w})
+    tables = {"facts": pd.DataFrame({"name": person, "a": a})}
+    return TruthCase(frame, a + w + 0.3 * rng.normal(size=_ROWS), tables, {"facts"}, a[:, None])
+
+
+def other_form(rng: np.random.Generator) -> TruthCase:
+    """The table has the last name first; an index with patterns finds it."""
+    named = people(rng)
+    a, w = rng.normal(size=(2, _ROWS))
+    frame = pd.DataFrame({"person": named["first"] + " " + named["last"], "own": w})
+    tables = {"facts": pd.DataFrame({"name": named["last"] + ", " + named["first"], "a": a})}
+    settings = {"patterns": True}
+    return TruthCase(frame, a + w + 0.3 * rng.normal(size=_ROWS), tables, {"facts"}, a[:, None], settings=settings)
+
+
+def two_names(rng: np.random.Generator) -> TruthCase:
+    """First and last name are the key together, and neither alone."""
+    named = people(rng)
+    a, w = rng.normal(size=(2, _ROWS))
+    tables = {
+        "facts": named.assign(a=a).rename(columns={"first": "given", "last": "family"}).sample(frac=1, random_state=0)
+    }
+    return TruthCase(named.assign(own=w), a + w + 0.3 * rng.normal(size=_ROWS), tables, {"facts"}, a[:, None])
+
+
+def log_of_two_keys(rng: np.random.Generator) -> TruthCase:
+    """A table has several rows for each place and year; their mean tells of the target."""
+    case = two_keys(rng)
+    levels = case.tables["levels"]
+    log = pd.concat([levels] * 4, ignore_index=True).sample(frac=1, random_state=1, ignore_index=True)
+    log["level"] += 0.4 * rng.normal(size=len(log))
+    return TruthCase(case.frame, case.y, {"log": log}, {"log"}, case.facts)
+
+
+def months(rng: np.random.Generator) -> TruthCase:
+    """Days of the frame lie in months of the table."""
+    n_months = 120
+    level, w = rng.normal(size=n_months), rng.normal(size=_ROWS)
+    days = pd.Timestamp("2012-01-01") + pd.to_timedelta(rng.integers(0, 3650, _ROWS), unit="D")
+    number = np.asarray((days.year - 2012) * 12 + days.month - 1)
+    spelled = pd.period_range("2012-01", periods=n_months, freq="M").strftime("%Y-%m")
+    frame = pd.DataFrame({"site": _names(rng, _ROWS), "day": days.strftime("%Y-%m-%d"), "own": w})
+    tables = {"rates": pd.DataFrame({"month": spelled, "rate": level})}
+    return TruthCase(frame, level[number] + w + 0.3 * rng.normal(size=_ROWS), tables, {"rates"}, level[number][:, None])
+
+
+def before_a_date(rng: np.random.Generator) -> TruthCase:
+    """Readings of before the day of each row tell of the target; later ones tell of it, too, and may not be known."""
+    a, w = rng.normal(size=(2, _ROWS))
+    keys, frame = _base(rng, w)
+    day = pd.Timestamp("2024-01-01") + pd.to_timedelta(rng.integers(100, 200, _ROWS), unit="D")
+    y = a + w + 0.3 * rng.normal(size=_ROWS)
+    before = [
+        (k, d - pd.Timedelta(days=int(n)), v)
+        for k, d, v in zip(keys, day, a, strict=True)
+        for n in rng.integers(1, 90, 4)
+    ]
+    log = pd.DataFrame(before, columns=["site", "seen", "reading"])
+    log["reading"] += 0.4 * rng.normal(size=len(log))
+    later = pd.DataFrame({"site": keys, "seen": day + pd.Timedelta(days=5), "reading": 9 * rng.normal(size=_ROWS)})
+    tables = {"log": pd.concat([log, later], ignore_index=True)}
+    return TruthCase(frame.assign(day=day), y, tables, {"log"}, a[:, None], options={"as_of": "day", "allow": "noise*"})
+
+
+def spread_of_rows(rng: np.random.Generator) -> TruthCase:
+    """A table has several rows for each key, all around 0; how far they spread tells of the target."""
+    size, w = rng.uniform(0.2, 3, _ROWS), rng.normal(size=_ROWS)
+    keys, frame = _base(rng, w)
+    log = pd.DataFrame({"site": np.repeat(keys, 8), "reading": np.repeat(size, 8) * rng.normal(size=8 * _ROWS)})
+    log = log.sample(frac=1, random_state=0, ignore_index=True)
+    return TruthCase(frame, 1.5 * size + w + 0.3 * rng.normal(size=_ROWS), {"log": log}, {"log"}, size[:, None])
+
+
+def last_rows(rng: np.random.Generator) -> TruthCase:
+    """What was read in the last 30 days tells of the target; what was read before that does not."""
+    a, w = rng.normal(size=(2, _ROWS))
+    keys, frame = _base(rng, w)
+    day = pd.Timestamp("2024-01-01") + pd.to_timedelta(rng.integers(400, 500, _ROWS), unit="D")
+    ages = np.concatenate([rng.integers(1, 31, (_ROWS, 3)), rng.integers(40, 300, (_ROWS, 6))], axis=1).ravel()
+    readings = np.column_stack(
+        [np.repeat(a[:, None], 3, 1) + 0.4 * rng.normal(size=(_ROWS, 3)), 2 * rng.normal(size=(_ROWS, 6))]
+    )
+    seen = np.repeat(day, 9) - pd.to_timedelta(ages, unit="D")
+    log = pd.DataFrame({"site": np.repeat(keys, 9), "seen": seen, "reading": readings.ravel()})
+    log = log.sample(frac=1, random_state=0, ignore_index=True)
+    options = {"as_of": "day", "windows": [30], "allow": "noise*"}
+    y = a + w + 0.3 * rng.normal(size=_ROWS)
+    return TruthCase(frame.assign(day=day), y, {"log": log}, {"log"}, a[:, None], options=options)
+
+
 CASES: dict[str, Callable[[np.random.Generator], TruthCase]] = {
     "parts": parts,
     "together, one table": together_in_one,
@@ -149,6 +294,15 @@ CASES: dict[str, Callable[[np.random.Generator], TruthCase]] = {
     "snowflake, 4 levels": lambda rng: snowflake(rng, 4),
     "two keys": two_keys,
     "repeated rows": repeated_rows,
+    "misspelled, a third": lambda rng: misspelled(rng, 0.3),
+    "misspelled, all": lambda rng: misspelled(rng, 1.0),
+    "other form": other_form,
+    "two names": two_names,
+    "two keys, repeated rows": log_of_two_keys,
+    "months": months,
+    "before a date": before_a_date,
+    "spread of rows": spread_of_rows,
+    "last rows": last_rows,
 }
 
 
@@ -173,17 +327,17 @@ def measure(name: str, seed: int) -> dict[str, float | str]:
     rng = np.random.default_rng(seed)
     case = CASES[name](rng)
     index = Path(tempfile.mkdtemp()) / "lake"
-    lake = dfjoin.build_lake(with_noise(case, rng), index, engine="inline", progress=False)
+    lake = dfjoin.build_lake(with_noise(case, rng), index, engine="inline", progress=False, settings=case.settings)
     rows = train_test_split(np.arange(len(case.frame)), test_size=1 / 3, random_state=seed)
     frames = [case.frame.iloc[part].reset_index(drop=True) for part in rows]
     answers = [case.y[part] for part in rows]
     start = time.process_time()
-    augmenter = dfjoin.LakeAugmenter(lake, random_state=seed).fit(frames[0], answers[0])
+    augmenter = dfjoin.LakeAugmenter(lake, random_state=seed, **case.options).fit(frames[0], answers[0])
     seconds = time.process_time() - start
-    key = case.frame.columns[0]
-    wide = [augmenter.transform(frame).drop(columns=key) for frame in frames]
+    keys = [name for name in case.frame if not pd.api.types.is_numeric_dtype(case.frame[name].dtype)]
+    wide = [augmenter.transform(frame).drop(columns=keys) for frame in frames]
     facts = pd.DataFrame(case.facts).add_prefix("fact")
-    known = [frame.drop(columns=key) for frame in frames]
+    known = [frame.drop(columns=keys) for frame in frames]
     truth = [
         pd.concat([own, facts.iloc[part].reset_index(drop=True)], axis=1) for own, part in zip(known, rows, strict=True)
     ]

@@ -9,6 +9,7 @@ import pytest
 
 pytest.importorskip("sklearn")
 
+from tests.benchmarks import augmentation_leaks, augmentation_rivals, augmentation_truth
 from tests.benchmarks.augmentation_cases import LEAK, USELESS, VOID, cut_case, generated_cases, honest, leaks
 from tests.conftest import PROJECT
 
@@ -64,3 +65,22 @@ def test_the_measure_of_time_prints_a_line_for_each_budget(tmp_path):
     default, limited = done.stdout.splitlines()
     assert default.startswith("budget None: fit ") and limited.startswith("budget 30.0: fit ")
     assert "MB above what it began with" in default and "of 8 that were read; not stopped" in default
+
+
+@pytest.mark.filterwarnings("ignore:columns were taken")
+@pytest.mark.parametrize("kind", ["numbers", "two", "four"])
+def test_some_designs_of_leaks(kind):
+    told = {name: augmentation_leaks.measure(name, kind, 0)["told"] for name in ("the target", "parts", "driver")}
+    assert told == {"the target": "refused", "parts": "suspicious", "driver": "passes"}
+
+
+def test_the_keys_that_rivals_are_told_lead_to_the_tables():
+    """Joined on them by pandas, each case has as many rows as before where tables have one row for a key."""
+    rng = np.random.default_rng(0)
+    for name in ("snowflake, 3 levels", "two names", "two keys"):
+        case = augmentation_truth.CASES[name](rng)
+        wide = case.frame
+        for table, on, right_on in augmentation_rivals.keys_of(case):
+            wide = wide.merge(case.tables[table], left_on=on, right_on=right_on, how="inner", suffixes=("", "_2"))
+        assert len(wide) == len(case.frame)
+    assert augmentation_rivals.lines_of(augmentation_rivals.with_dfjoin) == 2

@@ -13,19 +13,24 @@ import pandas as pd
 from dfjoin import _validation as check
 from dfjoin.errors import (
     ColumnNotFoundError,
+    IncompatibleSettingsError,
     InvalidParameterError,
     JoinExpansionError,
     TableChangedError,
     TableReadError,
 )
+from dfjoin.index.catalog import KINDS
 from dfjoin.join.keys import KeyColumns
 from dfjoin.join.lakes.lake_join import join_candidates, join_plan
+from dfjoin.join.lakes.related_table import TableRelations
 from dfjoin.join.lakes.second_column import find_second_column
 from dfjoin.join.lakes.table_hops import FrameKeys, ReachedTable, TableHop, UnreachedTable, path_keys
 from dfjoin.join.options import JoinOptions, join_options
 from dfjoin.join.plan import JoinPlan, JoinStep, json_label
 from dfjoin.join.rows.date_columns import date_columns
 from dfjoin.join.rows.report import JoinAccount
+from dfjoin.join.rows.right_facts import TableFacts
+from dfjoin.join.rows.several_rules import rules_by_kind
 from dfjoin.search.candidates import JoinCandidates
 from dfjoin.search.column_search import search_columns, search_queries
 from dfjoin.search.discover import make_key, query_columns
@@ -35,6 +40,7 @@ from dfjoin.search.period_search import find_period_candidates
 from dfjoin.search.query import QueryColumn
 from dfjoin.search.usefulness.key_columns import reason_against_key
 from dfjoin.store.snapshot import Snapshot
+from dfjoin.store.table import LakeTable
 from dfjoin.values.header_meaning import says_nothing_alone
 
 __all__ = ["PathLead", "PathOptions", "PathSearch", "path_options"]
@@ -51,8 +57,12 @@ _MOST_GAPS = 3
 _MOST_EXTENDED = 10
 """Tables for which a second key column is looked for."""
 
-_NOT_AS_IT_IS = ("mean", "sum", "median", "std", "count", "nunique", "share")
+_NOT_AS_IT_IS = ("mean", "sum", "median", "std", "count", "nunique", "share", "trend", "top_share")
 """Rules whose result is no value of the table, so that nothing can be looked up by it."""
+
+
+_PROPOSING = {"transform": False, "fuzzy": True}
+"""Modes that lead to tables whose keys are not equal, and whether what relates these is found anew, on all keys."""
 
 
 @dataclass(frozen=True)
@@ -81,6 +91,11 @@ class PathOptions:
         that have a column of dates.
     undated : sequence of str
         Patterns of tables that are joined without dates all the same.
+    aggregates : "auto", tuple of str, dict or None
+        Rules for each column of a table that has several rows for a key: those that suit its type, those that are named
+        and suit it, or those of each column that is named. None: one rule, that of `join`.
+    windows : tuple of int
+        Days before `as_of`; rules of numbers are applied to the rows of each window, too.
     """
 
     on: FrameKeys | None = None
@@ -94,24 +109,27 @@ class PathOptions:
     join: JoinOptions = field(default_factory=JoinOptions)
     as_of: Any = None
     undated: Sequence[str] = ()
+    aggregates: Any = None
+    windows: tuple[int, ...] = ()
 
 
 def path_options(on: Any, max_hops: Any, min_score: Any, threshold: Any) -> PathOptions:
     """Check the arguments of `dfjoin.Lake.paths` and make their record."""
-    join = join_options(min_score=min_score, threshold=threshold)
+    join = join_options(min_score=min_score, threshold=threshold, transform=False, fuzzy=False)
     keys, hops = path_keys(on), check.check_positive_int(max_hops, "max_hops")
     return PathOptions(keys, max_hops=hops, min_score=join.min_score, threshold=join.threshold, join=join)
 
 
 @dataclass(frozen=True)
 class PathLead:
-    """A candidate of a search, and the table from whose columns the search was made."""
+    """A candidate of a search, the table from whose columns the search was made, and whether keys are alike alone."""
 
     parent: ReachedTable | None
     hits: JoinCandidates
     position: int
     hop: TableHop
     usefulness: float
+    is_alike: bool = False
 
     @property
     def hops(self) -> tuple[TableHop, ...]:
@@ -156,6 +174,7 @@ class PathSearch:
         )
         mode_of(options.join.mode).check(snapshot)
         self._n_extended = 0
+        self._relations = TableRelations(options.join)
 
     @cached_property
     def _left(self) -> KeyColumns:
@@ -170,6 +189,7 @@ class PathSearch:
         if start is not None:
             return found
         found += [lead for key in self._options.on or () if len(key) > 1 for lead in self._key_leads(key, seen)]
+        found += self._related_leads(queries, {lead.hop.table for lead in found} | seen)
         return [*found, *self._period_leads({lead.hop.table for lead in found} | seen)]
 
     def _single_leads(self, start: ReachedTable | None, queries: list[QueryColumn], seen: set[str]) -> list[PathLead]:
@@ -209,6 +229,25 @@ class PathSearch:
         if score * row.score < options.min_score or contained * row.containment < options.threshold:
             return []
         return [PathLead(start, hit.hits, hit.position, hop, score * row.usefulness)]
+
+    def _related_leads(self, queries: list[QueryColumn], known: set[str]) -> list[PathLead]:
+        """Find tables to which programs or a like spelling of keys lead, and equal keys do not."""
+        options, found = self._options.join, []
+        if not options.is_relation_allowed or not mode_of(options.mode).is_by_equality:
+            return []
+        texts = [query for query in queries if query.profile.kind == "text"]
+        labels = {query.name: query.label for query in texts}
+        for mode, is_alike in _PROPOSING.items() if texts else ():
+            try:
+                mode_of(mode).check(self._snapshot)
+            except IncompatibleSettingsError:  # the index has not what the mode needs
+                continue
+            hits = search_queries(self._snapshot, texts, replace(self._params, mode=mode), is_first=False)
+            rows = [hit for hit in _hits(hits) if hit.row.table not in known]
+            leads = [lead for hit in rows for lead in self._lead(None, (labels[hit.row.query_column],), hit)]
+            found += [replace(lead, is_alike=is_alike) for lead in leads]
+            known = known | {lead.hop.table for lead in leads}
+        return found
 
     def _key_leads(self, key: tuple[Any, ...], seen: set[str]) -> list[PathLead]:
         """Find the candidates of a key of several columns of the frame."""
@@ -261,7 +300,7 @@ class PathSearch:
         """Join the table of a candidate with all its columns.
 
         Where keys stand in several rows on both sides, a second column of the frame is looked for that, with the first
-        one, stands in one row of the table.
+        one, stands in one row of the table, or in one row of the frame.
         """
         try:
             reached = self._reached(lead)
@@ -288,11 +327,20 @@ class PathSearch:
         parent, hop = lead.parent, lead.hop
         frame = self._df if parent is None else parent.frame
         options = replace(self._options.join, how="left", columns=None, k=1)
-        if hop.period is None:
-            account = join_candidates(frame, lead.hits.iloc[[lead.position]], options)
-        else:
-            step = JoinStep(list(hop.on), hop.table, [hop.column], None, {}, options.aggregate, period=hop.period)
+        step = JoinStep(list(hop.on), hop.table, [hop.column], None, {}, options.aggregate, period=hop.period)
+        if hop.period is not None:
             account = self._join_step(frame, step, options)
+        elif lead.is_alike:
+            step = self._related(frame, step, options)
+            account = self._join_step(frame, step, options)
+            if step.relation is None or account.joined[-1]["containment"] < self._options.threshold:
+                raise InvalidParameterError("its keys are spelled alike, but too few are equal, or related for sure")
+        else:
+            account = join_candidates(frame, lead.hits.iloc[[lead.position]], options)
+            step = account.steps[-1]
+            related = self._related(frame, step, options)
+            if related is not step:
+                account = self._join_step(frame, replace(related, names={}, counted=None), options)
         if self._is_dated(hop.table):
             step = account.steps[-1]
             dates = [name for name in date_columns(self._snapshot, hop.table) if name not in step.right_on]
@@ -301,9 +349,42 @@ class PathSearch:
             dated = {"on": json_label(self._options.as_of), "right_on": dates, "rule": "before"}
             is_log = account.joined[-1]["relationship"].endswith("m")  # how many rows there were before is told, then
             account = self._join_step(frame, replace(step, names={}, counted=is_log or None, dated=dated), options)
+        if (
+            options.aggregate == "auto"
+            and self._options.aggregates
+            and account.joined[-1]["relationship"].endswith("m")
+        ):
+            several = self._with_rules(account.steps[-1], options)
+            account = self._join_step(frame, several, options)
         hops = (*lead.hops[:-1], replace(hop, relationship=account.joined[-1]["relationship"]))
         steps = (*(() if parent is None else parent.steps), account.steps[-1])
         return ReachedTable(hops, steps, account, lead.usefulness, parent)
+
+    def _with_rules(self, step: JoinStep, options: JoinOptions) -> JoinStep:
+        """Give each column of a table the rules that suit it."""
+        table = LakeTable(self._snapshot, step.table, options.on_stale)
+        wanted, windows, is_dated = self._options.aggregates, self._options.windows, step.dated is not None
+        facts, rules = TableFacts(table), {}
+        for column in step.names:
+            if column in step.right_on:  # the key in another spelling
+                continue
+            kind = KINDS[table.record(column)["kind"]]
+            if isinstance(wanted, dict):
+                own = list(wanted.get(column, ()))
+            else:
+                own = [*rules_by_kind(wanted, kind, is_measure=facts.is_measure(column), is_dated=is_dated)]
+            numbers = [rule for rule in own if rule in ("mean", "std", "min", "max", "share")]
+            own += [f"{rule}, {days} days" for days in windows for rule in numbers if is_dated]
+            if own:
+                rules[column] = own
+        return replace(step, columns=list(step.names), aggregate=rules, names={}, counted=True)
+
+    def _related(self, frame: pd.DataFrame, step: JoinStep, options: JoinOptions) -> JoinStep:
+        """Relate keys by programs and likeness, too, where equality leaves texts of both sides alone."""
+        if not mode_of(options.mode).is_by_equality:
+            return step
+        table = LakeTable(self._snapshot, step.table, options.on_stale)
+        return self._relations.complete(KeyColumns(frame, self._snapshot.settings), table, step)
 
     def _join_step(self, frame: pd.DataFrame, step: JoinStep, options: JoinOptions) -> JoinAccount:
         return join_plan(frame, JoinPlan((step,), "left", str(self._snapshot.path)), options)
@@ -316,7 +397,7 @@ class PathSearch:
         self._n_extended += 1
         row = _hits(lead.hits)[lead.position].row
         join = replace(options.join, threshold=options.threshold, min_score=options.min_score)
-        found = find_second_column(self._left, row, lead.hits.context, join)
+        found = find_second_column(self._left, row, lead.hits.context, join, may_repeat=True)
         if found is None:
             return None
         (hit,) = _hits(found)

@@ -39,7 +39,7 @@ _SAME_DOMAIN = 0.5
 
 
 def find_second_column(
-    left: KeyColumns, row: Any, context: SearchContext, options: JoinOptions
+    left: KeyColumns, row: Any, context: SearchContext, options: JoinOptions, *, may_repeat: bool = False
 ) -> JoinCandidates | None:
     """Find the column of a frame that makes each key of a table stand in one row of it, together with the first one.
 
@@ -53,6 +53,8 @@ def find_second_column(
         Of its search.
     options : JoinOptions
         Its `threshold` and `min_score` hold for the key of two columns.
+    may_repeat : bool, default False
+        Where no key stands in one row of the table, one that the frame has once and the table several times will do.
 
     Returns
     -------
@@ -75,12 +77,14 @@ def find_second_column(
         k=1, threshold=options.threshold, min_score=options.min_score, tables=[row.table], families=False
     )
     keys = [make_key_query([first, replace(other, companions=names)]) for other in others[:_MOST_TRIED]]
-    best = _best_of([search_columns(context.snapshot, key, params) for key in keys])
+    results = [search_columns(context.snapshot, key, params) for key in keys]
+    best = _best_of(results)
     if best is not None:
         return best
     by_period = ([one.hits for one in find_period_keys(key, context.snapshot, params, parts=(1,))] for key in keys)
     finest = [next((hits for hits in own if _best_of([hits]) is not None), None) for own in by_period]
-    return _best_of([hits for hits in finest if hits is not None])
+    best = _best_of([hits for hits in finest if hits is not None])
+    return best if best is not None or not may_repeat else _best_of(results, "1:m")
 
 
 @dataclass(frozen=True)

@@ -75,6 +75,11 @@ class TableHop:
     relationship: str
     period: str | None = None
 
+    @property
+    def key_text(self) -> str:
+        """The key columns in one text."""
+        return joined_names(self.on)
+
 
 @dataclass(frozen=True)
 class ReachedTable:
@@ -162,9 +167,9 @@ class UnreachedTable:
 
 def path_text(hops: Sequence[TableHop]) -> str:
     """Write a way to a table in one line, see `ReachedTable.text`."""
-    parts = [joined_names(hops[0].on)]
+    parts = [hops[0].key_text]
     for hop, after in zip(hops, [*hops[1:], None], strict=True):
-        parts.append(hop.table if after is None else f"{hop.table}.{joined_names(after.on)}")
+        parts.append(hop.table if after is None else f"{hop.table}.{after.key_text}")
     return " → ".join(parts)
 
 

@@ -57,6 +57,10 @@ class KeyLink(Protocol):
         """Return the rows that join, and with `keeps_all` the others."""
 
 
+_DAY = 86_400_000_000
+"""Microseconds."""
+
+
 def dates_of(side: KeyColumns, label: Any) -> PeriodColumn | None:
     """Read a column of a frame as dates or periods, None if it holds none.
 
@@ -153,6 +157,10 @@ class DatedKeys:
         order = np.argsort(rows, kind="stable")
         return keys[order], rows[order]
 
+    def days_after(self, keys: NDArray[np.int64], moments: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Return the days from some moments, in microseconds, to the dates of keys."""
+        return (self._dates[keys] - moments) / _DAY
+
     def _latest_pairs(
         self, codes: NDArray[np.int64], starts: NDArray[np.int64]
     ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -247,6 +255,7 @@ class DatedLink:
         dates = [one for one in found if one is not None]
         own, theirs = self._keys.pairs(self._dated["rule"], side.codes, dates)
         frame = side.frame[self._columns].iloc[theirs].reset_index(drop=True)
+        _, ends = latest_periods(dates, side.codes.size)
         relation = side.relation | {"dated": self._dated}
         facts = TableFacts(rows.table)
         return replace(
@@ -257,6 +266,7 @@ class DatedLink:
             n_keys=self.index.n_keys,
             relation=relation,
             facts=facts,
+            ages=self._keys.days_after(own, ends[theirs]),
         )
 
 

@@ -78,6 +78,8 @@ class RightSide:
         How the key of each row was matched, see `match_marks`; None: keys are equal.
     decided : dict
         Fields of the step that pairing the keys decided, so that a later join by the same plan decides nothing anew.
+    ages : ndarray of float64, shape (n_rows,), or None
+        Days from the end of the date or period of each row to the date of its key; None where keys have no dates.
     """
 
     frame: pd.DataFrame
@@ -92,6 +94,7 @@ class RightSide:
     facts: RightFacts | None = None
     marks: pd.DataFrame | None = None
     decided: dict[str, Any] = field(default_factory=dict)
+    ages: NDArray[np.float64] | None = None
 
     def rules(self, aggregate: Any, step: JoinStep) -> CellRules:
         """Decide how cells of several rows become one, as a step says that was made before.

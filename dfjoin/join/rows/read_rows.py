@@ -16,11 +16,15 @@ from dfjoin.join.aggregate import nullable_column
 from dfjoin.join.keys import KeyColumns, expand_pairs, take_values
 from dfjoin.join.output_names import stem_of
 from dfjoin.join.plan import JoinStep
+from dfjoin.join.relation.frame_relation import text_columns
+from dfjoin.join.relation.key_relation import KINDS, distinct_keys
+from dfjoin.join.relation.relate import relate_again
 from dfjoin.join.relation_kinds import distance_relation
 from dfjoin.join.rows.dated_rows import DatedLink, KeyLink, every_row, is_of_dates_alone
 from dfjoin.join.rows.execute import RightSide, match_marks
 from dfjoin.join.rows.period_rows import PeriodLink
 from dfjoin.join.rows.right_facts import TableFacts
+from dfjoin.join.saved_relation import SavedRelation
 from dfjoin.search.distance.distance_join import DistanceRelation, PairedKeys
 from dfjoin.search.transform.candidate_programs import spell_values
 from dfjoin.store.table import LakeTable
@@ -61,7 +65,9 @@ def link_keys(left: KeyColumns, table: LakeTable, step: JoinStep) -> KeyLink:
     if step.relation is None:
         return _EqualLink(step, left.index(step.on, step.pad, step.dayfirst))
     near = distance_relation(step.relation)
-    return _ProgramLink(left, step) if near is None else _DistanceLink(left, table, step, near)
+    if near is not None:
+        return _DistanceLink(left, table, step, near)
+    return _RelatedLink(left, step) if "likeness" in step.relation else _ProgramLink(left, step)
 
 
 def _link_dated(left: KeyColumns, table: LakeTable, step: JoinStep) -> KeyLink:
@@ -164,12 +170,48 @@ class _ProgramLink:
         return _side_of_pairs(self, rows, found, keeps_all, relation, "program")
 
 
+class _RelatedLink:
+    """The keys are related as those of two frames may be: by equality, programs, and likeness with its threshold.
+
+    Which keys are alike, all keys of the table tell: every row is read.
+    """
+
+    def __init__(self, left: KeyColumns, step: JoinStep) -> None:
+        self.step = step
+        self._saved = SavedRelation.from_dict(step.relation)
+        own, _ = self._saved.columns
+        self._texts = text_columns(
+            KeyColumns(left.frame[list(step.on)], left.settings), dict(zip(step.on, own, strict=True)), own
+        )
+        self.index = distinct_keys({name: column.array for name, column in self._texts.items()}).index
+
+    def may_join(self, parts: Sequence[ValueSet]) -> NDArray[np.bool_]:
+        return np.ones(parts[0].codes.size, bool)
+
+    def right_side(self, rows: TableRows, keeps_all: bool) -> RightSide:
+        right_on = self.step.right_on
+        keys = rows.to_frame(right_on, np.arange(sum(batch.num_rows for batch in rows.batches)))
+        texts = text_columns(
+            KeyColumns(keys, rows.table.settings), dict(zip(right_on, right_on, strict=True)), right_on
+        )
+        relation, _ = relate_again(self._saved, self._texts, texts)
+        theirs, found = relation.right.index, relation.pairs
+        pairs = PairedKeys(found.left, found.right, theirs.codes, theirs.n_keys, found.distances, found.chances)
+        kinds = np.array(KINDS, object)[found.kinds]
+        return _side_of_pairs(self, rows, pairs, keeps_all, relation.describe(), kinds)
+
+
 def _side_of_pairs(
-    link: KeyLink, rows: TableRows, pairs: PairedKeys, keeps_all: bool, relation: dict[str, Any], kind: str
+    link: KeyLink,
+    rows: TableRows,
+    pairs: PairedKeys,
+    keeps_all: bool,
+    relation: dict[str, Any],
+    kinds: str | NDArray[np.object_],
 ) -> RightSide:
     """Return the rows of a table whose key is paired with keys of the frame, and with `keeps_all` the others.
 
-    A row stands there once for each of its pairs; `kind` says how they were matched.
+    A row stands there once for each of its pairs; `kinds` says how each of them, or all, were matched.
     """
     of_pair, chosen = expand_pairs(pairs.right, pairs.codes, pairs.n_keys)
     codes, n_keys = pairs.left[of_pair], link.index.n_keys
@@ -180,7 +222,7 @@ def _side_of_pairs(
         of_pair = np.append(of_pair, np.full(alone.size, -1))
     order = np.argsort(chosen, kind="stable")
     chosen, codes = chosen[order], codes[order]
-    marks = match_marks(np.full(pairs.left.size, kind, object), pairs, of_pair[order])
+    marks = match_marks(np.full(pairs.left.size, kinds, object), pairs, of_pair[order])
     frame = rows.to_frame(columns_to_add(rows.table, link.step), chosen)
     left_out = left_out_columns(rows.table, link.step)
     stem = stem_of(rows.table.name)

@@ -19,6 +19,7 @@ from dfjoin.join.options import JoinOptions
 from dfjoin.join.plan import JoinPlan, JoinStep, json_label
 from dfjoin.join.relation_kinds import distance_relation
 from dfjoin.join.rows.execute import RightSide, StepResult, join_step
+from dfjoin.join.rows.several_rules import spread_rules
 from dfjoin.programs.program import Program
 from dfjoin.search.explanation import tell_zeros
 from dfjoin.values.frames import is_pandas
@@ -65,7 +66,8 @@ class JoinAccount:
 
     def join(self, step: JoinStep, index: KeyIndex, right: RightSide, options: JoinOptions) -> JoinAccount:
         """Join one right side; `index` numbers the key of the frame."""
-        result = join_step(self.left.frame, step, index, right, options)
+        right, aggregate = spread_rules(right, step.aggregate)
+        result = join_step(self.left.frame, replace(step, aggregate=aggregate), index, right, options)
         report = _step_report(step, index, result, len(self.left.frame))
         report |= _step_examples(self.left.frame, step, (index, right.codes), result)
         if right.relation:

@@ -1,0 +1,116 @@
+"""The learner, the metric, the folds and the weights of the choice; what is read of the lake, once."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.model_selection import GridSearchCV, TimeSeriesSplit
+from sklearn.pipeline import Pipeline
+from sklearn.svm import LinearSVC
+
+import dfjoin
+from dfjoin.augment import table_reading as reading
+from dfjoin.augment.encoding import PredictionTarget, encode_target
+from dfjoin.augment.held_out import Learning, train
+from dfjoin.errors import InvalidParameterError
+from dfjoin.join.lakes.path_search import PathSearch
+
+FEW = {"max_hops": 1, "tables": ["climate", "noise0"]}
+
+
+@pytest.mark.parametrize(
+    ("learner", "scoring"), [(Ridge(), None), (None, "r2"), (Ridge(), "neg_mean_absolute_error"), (None, None)]
+)
+def test_any_learner_and_metric_choose_the_table_that_helps(world, world_lake, learner, scoring):
+    found = dfjoin.LakeAugmenter(world_lake, learner=learner, scoring=scoring, **FEW).fit(world.X, world.y)
+    assert found.tables_ == ["climate"] and 0.2 < found.report_.gain < 1
+
+
+@pytest.mark.parametrize("learner", [LogisticRegression(), LinearSVC()])
+def test_classes(world, world_lake, learner):
+    y = np.where(world.y > world.y.mean(), "high", "low")
+    found = dfjoin.LakeAugmenter(world_lake, learner=learner, scoring="accuracy", **FEW).fit(world.X, y)
+    assert found.tables_ == ["climate"]
+
+
+def test_folds_of_the_caller(world, world_lake, monkeypatch):
+    splits = []
+
+    class Splitter(TimeSeriesSplit):
+        def split(self, X, y=None, groups=None):
+            for known, held in super().split(X, y, groups):
+                splits.append(known.max() < held.min())
+                yield known, held
+
+    found = dfjoin.LakeAugmenter(world_lake, cv=Splitter(4), **FEW).fit(world.X, world.y)
+    assert found.tables_ == ["climate"] and splits == [True] * 8, "four folds to choose by, and to measure by"
+    assert dfjoin.LakeAugmenter(world_lake, cv=3, **FEW).fit(world.X, world.y).tables_ == ["climate"]
+
+
+def test_rows_without_weight_do_not_count(world, world_lake):
+    """The target follows the climate in the rows without weight alone."""
+    rng = np.random.default_rng(0)
+    is_noise = rng.random(len(world.y)) < 0.6
+    y = np.where(is_noise, rng.normal(0, 3, len(world.y)), world.y)
+    augmenter = dfjoin.LakeAugmenter(world_lake, **FEW)
+    assert augmenter.fit(world.X, y, sample_weight=is_noise.astype(float)).tables_ == []
+    assert augmenter.fit(world.X, y, sample_weight=(~is_noise).astype(float)).tables_ == ["climate"]
+
+
+def test_weights_are_those_of_repeated_rows(rng):
+    """A row of weight 2 counts as two rows, in training and in losses."""
+    matrix, counts = rng.normal(size=(60, 2)), rng.integers(1, 3, 60)
+    target = encode_target(matrix[:, 0] + rng.normal(size=60), "regression")
+    twice = np.repeat(np.arange(60), counts)
+    weighted = PredictionTarget(target.values, target.codes, target.labels, False, counts.astype(float))
+    learning = Learning(Ridge())
+    one = train(weighted, matrix, np.arange(60), 0, learning)
+    other = train(target.take(twice), matrix[twice], np.arange(twice.size), 0, learning)
+    assert one.losses(np.arange(60)).sum() == pytest.approx(other.losses(np.arange(twice.size)).sum())
+
+
+def test_nulls_are_filled_for_a_learner_that_takes_none(rng):
+    matrix = rng.normal(size=(40, 2))
+    matrix[::5, 1] = np.nan
+    trained = train(encode_target(matrix[:, 0], "regression"), matrix, np.arange(40), 0, Learning(Ridge()))
+    assert np.isfinite(trained.losses(np.arange(40))).all()
+
+
+def test_arguments_that_are_wrong(world, world_lake):
+    with pytest.raises(
+        InvalidParameterError, match="`learner` must be an estimator of scikit-learn that predicts, got"
+    ):
+        dfjoin.LakeAugmenter(world_lake, learner="ridge").fit(world.X, world.y)
+    with pytest.raises(ValueError, match="no_such"):
+        dfjoin.LakeAugmenter(world_lake, scoring="no_such").fit(world.X, world.y)
+    with pytest.raises(ValueError, match="weight"):
+        dfjoin.LakeAugmenter(world_lake, **FEW).fit(world.X, world.y, sample_weight=[1.0])
+
+
+def test_a_grid_search_reads_each_table_once_for_each_fold(world, world_lake, monkeypatch):
+    monkeypatch.setattr(reading, "_KEPT", type(reading._KEPT)())
+    read = []
+    join = PathSearch.join
+    monkeypatch.setattr(PathSearch, "join", lambda self, lead: read.append(lead.hop.table) or join(self, lead))
+    grid = {"lake__k": [1, 2], "lake__max_hops": [1, 2], "lake__select": ["relevance", None]}
+    augmenter = dfjoin.LakeAugmenter(world_lake, cache=True)
+    model = Pipeline([("lake", augmenter), ("model", _LastColumn())])
+    GridSearchCV(model, grid, cv=2, error_score="raise", refit=False).fit(world.X, world.y)
+    names = pd.Series(read).value_counts()
+    assert (names == 2).all() and set(names.index) == set(world.frames)
+    alone = dfjoin.LakeAugmenter(world_lake, max_hops=2, select=None, k=9)
+    kept = dfjoin.LakeAugmenter(world_lake, max_hops=2, select=None, k=9, cache=True)
+    assert alone.fit(world.X, world.y).plan_ == kept.fit(world.X, world.y).plan_
+    assert len(reading._KEPT) == 3
+    kept.set_params(max_hops=1).fit(world.X, world.y)
+    assert "wealth" not in kept.tables_ and len(reading._KEPT) == 3
+
+
+class _LastColumn(Ridge):
+    """A model that takes any frame."""
+
+    def fit(self, X, y):
+        return super().fit(X.select_dtypes("number").fillna(0), y)
+
+    def predict(self, X):
+        return super().predict(X.select_dtypes("number").fillna(0))
