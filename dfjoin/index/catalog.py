@@ -25,6 +25,7 @@ from dfjoin.types import Dialect, Root
 
 __all__ = [
     "COLUMN_FIELDS",
+    "DECLARED_KEYS",
     "DIALECTS",
     "KEPT",
     "KINDS",
@@ -53,6 +54,10 @@ NOT_IN_FILE = -1
 KEPT = "kept"
 """`version` of a table that was given as a frame and whose file is below the index."""
 
+_FOREIGN_KEY = pa.struct(
+    [("columns", pa.list_(pa.string())), ("path", pa.string()), ("key_columns", pa.list_(pa.string()))]
+)
+
 TABLE_FIELDS = pa.struct(
     [
         ("name", pa.string()),
@@ -71,6 +76,8 @@ TABLE_FIELDS = pa.struct(
         ("part_sizes", pa.list_(pa.int64())),
         ("part_times", pa.list_(pa.int64())),
         ("part_fingerprints", pa.list_(pa.uint64())),
+        ("keys", pa.list_(pa.list_(pa.string()))),
+        ("foreign_keys", pa.list_(_FOREIGN_KEY)),
     ]
 )
 """One table: where it comes from, how to read it, and which columns are its own."""
@@ -113,7 +120,7 @@ _SCHEMA = pa.schema(
 )
 
 _OF_PARTS = ("part_sizes", "part_times", "part_fingerprints")
-_MAY_BE_ABSENT = {*_OF_PARTS, "null_spellings", "other_values"}
+_MAY_BE_ABSENT = {*_OF_PARTS, "keys", "foreign_keys", "null_spellings", "other_values"}
 """Fields, all of them lists, that a catalogue does not have whose lists are all empty, as those of dfjoin 0.1.0."""
 
 DIALECTS = "dialects"
@@ -121,6 +128,9 @@ DIALECTS = "dialects"
 
 PARTS = "parts"
 """The feature of a segment that knows the files of a table one by one."""
+
+DECLARED_KEYS = "declared_keys"
+"""The feature of a segment with a table of a database that declares keys."""
 
 _SINCE_DIALECTS = ("header_lines", "decimal", "thousands", "number_columns", "cells")
 """Fields of a dialect that say what its cells are and that earlier readers pass over."""
@@ -218,6 +228,7 @@ def catalog_features(tables: pa.StructArray, columns: pa.StructArray) -> tuple[s
     needs = {
         DIALECTS: any(f'"{name}"' in text for text in dialects for name in _SINCE_DIALECTS),
         PARTS: bool(len(tables.field("part_sizes").flatten()) or len(columns.field("other_values").flatten())),
+        DECLARED_KEYS: bool(len(tables.field("keys").flatten()) or len(tables.field("foreign_keys").flatten())),
     }
     return tuple(name for name, is_needed in needs.items() if is_needed)
 
@@ -353,8 +364,12 @@ def _check_records(tables: pa.StructArray, columns: pa.StructArray, skipped: pa.
 
 
 def _holds_null(array: pa.Array) -> bool:
-    """Tell whether an array, or one of its lists, holds a null."""
-    return bool(array.null_count) or (pa.types.is_list(array.type) and bool(array.flatten().null_count))
+    """Tell whether an array, or what its lists and records hold, has a null."""
+    if array.null_count:
+        return True
+    if pa.types.is_struct(array.type):
+        return any(map(_holds_null, array.flatten()))
+    return pa.types.is_list(array.type) and _holds_null(array.flatten())
 
 
 class Catalog:

@@ -21,7 +21,7 @@ from dfjoin.index.component_files import removed_on_error
 from dfjoin.index.layout import CATALOG_FILE, RUNS, create_file, make_directory, run_directory
 from dfjoin.index.runs import write_run
 from dfjoin.ingest.column_buffer import ColumnReader, EntryBuffer
-from dfjoin.ingest.left_out import LeftOutColumn, is_wanted
+from dfjoin.ingest.left_out import LeftOutColumn, is_wanted, is_wanted_table
 from dfjoin.ingest.row_spool import RowCollector, TableCells
 from dfjoin.ingest.undecided import Undecided, write_undecided
 from dfjoin.sources.delimited import max_columns_error
@@ -107,8 +107,13 @@ def feeds_of_file(
 ) -> Iterator[tuple[str, Callable[[], TableFeed]]]:
     """Find the tables of a source, by name; raises `TableReadError` with the reason if it holds none."""
     settings = settings or IndexSettings()
+    n = 0
     for table, opened in tables_of(source, settings.given_dialect(source.name), settings.max_columns):
-        yield table.name, partial(_feed_of, table, opened)
+        if is_wanted_table(table.name, settings):
+            n += 1
+            yield table.name, partial(_feed_of, table, opened)
+    if not n:
+        raise TableReadError("`tables` names none of its tables")
 
 
 def _feed_of(source: TableSource, opened: Callable[[], TableReader]) -> TableFeed:
@@ -118,7 +123,9 @@ def _feed_of(source: TableSource, opened: Callable[[], TableReader]) -> TableFee
         raise TableReadError("the table has no columns")
     dialect = "" if reader.dialect is None else _spelled(reader.dialect)
     marks = part_fingerprints(source, source.parts) if source.part_stats else []
-    record = table_record(source, marks) | {"dialect": dialect}
+    declared = reader.declared()
+    foreign_keys = [one._asdict() for one in declared.foreign_keys]
+    record = table_record(source, marks) | {"dialect": dialect, "keys": declared.keys, "foreign_keys": foreign_keys}
     if not marks:
         record["fingerprint"] = reader.fingerprint()
     return TableFeed(record, reader.names, reader.batches(), source.size, source.left_out)
@@ -152,6 +159,8 @@ def table_record(source: TableSource, marks: list[int]) -> dict[str, Any]:
         "part_sizes": [size for size, _ in source.part_stats],
         "part_times": [time for _, time in source.part_stats],
         "part_fingerprints": marks,
+        "keys": [],
+        "foreign_keys": [],
     }
 
 

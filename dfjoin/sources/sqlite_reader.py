@@ -14,6 +14,8 @@ import pyarrow as pa
 from pyarrow import fs
 
 from dfjoin.errors import TableReadError
+from dfjoin.sources.database_server import quoted
+from dfjoin.sources.declared_keys import DeclaredKeys, group_constraints
 from dfjoin.sources.table_reader import Member, TableFile, TableReader, open_typed, reject_pointer, with_reasons
 
 __all__ = ["members_of_sqlite"]
@@ -74,13 +76,9 @@ def members_of_sqlite(file: TableFile) -> Iterator[Member]:
         yield Member(name, partial(_open_table, file, base, name))
 
 
-def _quoted(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"'
-
-
 def _open_table(file: TableFile, base: _Base, table: str) -> TableReader:
     with with_reasons():
-        declared = {name: type_.upper() for _, name, type_, *_ in base.rows(f"PRAGMA table_info({_quoted(table)})")}
+        declared = {name: type_.upper() for _, name, type_, *_ in base.rows(f"PRAGMA table_info({quoted(table)})")}
         wanted = (
             list(declared) if file.wanted.columns is None else [c for c in declared if c in set(file.wanted.columns)]
         )
@@ -93,11 +91,30 @@ def _open_table(file: TableFile, base: _Base, table: str) -> TableReader:
     def batches(columns: list[str]) -> Iterator[pa.RecordBatch]:
         chosen = ", ".join(known[name][1] for name in columns)
         fields = pa.schema([schema.field(name) for name in columns])
-        for rows in base.batches(f"SELECT {chosen} FROM {_quoted(table)}") if columns else ():
+        for rows in base.batches(f"SELECT {chosen} FROM {quoted(table)}") if columns else ():
             arrays = [_array(values, field.type) for values, field in zip(zip(*rows, strict=True), fields, strict=True)]
             yield pa.record_batch(arrays, schema=fields)
 
-    return open_typed(file, schema, batches)
+    return open_typed(file, schema, batches, lambda: _declared(base, table, file.source.parts[0]))
+
+
+def _declared(base: _Base, table: str, file: str) -> DeclaredKeys:
+    """Return the keys that a table declares; a reference that names no columns is one to the primary key."""
+    keys = [("", name) for name in _primary_key(base, table)]
+    for _, index, is_unique, _, is_partial in base.rows(f"PRAGMA index_list({quoted(table)})"):
+        columns = [name for _, _, name in base.rows(f"PRAGMA index_info({quoted(index)})")]
+        if is_unique and not is_partial and None not in columns:  # an expression has no name
+            keys += [(index, name) for name in columns]
+    rows = [(constraint, column, "", "") for constraint, column in keys]
+    for number, place, other, own, key, *_ in sorted(base.rows(f"PRAGMA foreign_key_list({quoted(table)})")):
+        keys_there = [key] if key is not None else _primary_key(base, other)[place : place + 1]
+        rows += [(str(number), own, f"{file}/{other}", name) for name in keys_there]
+    return group_constraints(rows)
+
+
+def _primary_key(base: _Base, table: str) -> list[str]:
+    found = sorted((place, name) for _, name, _, _, _, place in base.rows(f"PRAGMA table_info({quoted(table)})"))
+    return [name for place, name in found if place]
 
 
 def _array(values: tuple[Any, ...], type_: pa.DataType) -> pa.Array:
@@ -112,7 +129,7 @@ def _types(base: _Base, table: str, declared: dict[str, str]) -> dict[str, tuple
     """Return the type of each column, and what to select: SQLite lets a column hold anything, so its values tell."""
     counts = []
     for name in declared:
-        own = _quoted(name)
+        own = quoted(name)
         same_moment = f"datetime({own}) IS replace(substr({own}, 1, 19), 'T', ' ') AND {own} NOT GLOB '*[-+Zz]'"
         for test in (
             *(f"typeof({own}) = '{kind}'" for kind in ("integer", "real", "text", "blob")),
@@ -121,7 +138,7 @@ def _types(base: _Base, table: str, declared: dict[str, str]) -> dict[str, tuple
             f"typeof({own}) = 'text' AND {same_moment} AND length({own}) IN (19, 23, 26)",
         ):
             counts.append(f"total({test})")
-    (row,) = base.rows(f"SELECT {', '.join(counts)} FROM {_quoted(table)}")
+    (row,) = base.rows(f"SELECT {', '.join(counts)} FROM {quoted(table)}")
     return {
         name: _type(name, declared[name], [int(n) for n in row[7 * i : 7 * i + 7]]) for i, name in enumerate(declared)
     }
@@ -129,7 +146,7 @@ def _types(base: _Base, table: str, declared: dict[str, str]) -> dict[str, tuple
 
 def _type(name: str, declared: str, counts: list[int]) -> tuple[pa.DataType, str]:
     integers, reals, texts, blobs, booleans, days, moments = counts
-    own = _quoted(name)
+    own = quoted(name)
     n = integers + reals + texts + blobs
     if not n:
         return pa.null(), own

@@ -119,6 +119,15 @@ KINDS = {
             extra="databases",
             has_version=True,
         ),
+        TableKind(
+            "mysql",
+            (),
+            "mysql_reader",
+            schemes=("mysql", "mariadb"),
+            library="pymysql",
+            extra="databases",
+            has_version=True,
+        ),
         TableKind("delta", (), "delta_reader", library="deltalake", extra="delta", has_version=True, work=5),
         TableKind("iceberg", (), "iceberg_reader", library="pyiceberg", extra="iceberg", has_version=True, work=5),
         TableKind("zip", (".zip",), "archive_reader", has_members=True, work=5),
@@ -168,9 +177,9 @@ def tables_of_database(root: Root, kind: TableKind) -> Iterator[TableSource]:
     yield from _function_of(kind.name, "tables_of")(root)
 
 
-def place_of_database(uri: str, kind: TableKind) -> str:
-    """Return the URI of a database without what is secret, by its ``place_of_<kind>``."""
-    return _function_of(kind.name, "place_of")(uri)
+def place_of_database(given: str | Callable[[], str], kind: TableKind) -> str:
+    """Return the URI of a database without what is secret, by its ``place_of_<kind>``; `given` may return it."""
+    return _function_of(kind.name, "place_of")(given)
 
 
 def _function_of(kind: str, what: str) -> Callable[..., Any]:

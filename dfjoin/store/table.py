@@ -27,6 +27,7 @@ from dfjoin.index.catalog import KINDS, NOT_IN_FILE, read_dialect
 from dfjoin.ingest.engine import SparkTable, session_table
 from dfjoin.sources.readers import current_fingerprint, open_table
 from dfjoin.sources.table_kinds import KINDS as KINDS_OF_TABLES
+from dfjoin.sources.wanted_rows import WantedRows
 from dfjoin.store.snapshot import Snapshot
 from dfjoin.types import Dialect, IndexSettings, TableSource
 from dfjoin.values.float_values import is_list_type, spell_lists
@@ -38,6 +39,9 @@ from dfjoin.values.value_set import ValueSet
 __all__ = ["ON_STALE", "LakeTable", "content_of", "is_mostly_null", "read_frame", "void_reason", "with_types"]
 
 _TYPED = ("integer", "decimal", "float", "date", "boolean")
+
+_ROWS_READ_WHOLE = 10_000
+"""Rows of a table of a database that are read at once; of more the keys are read first."""
 
 ON_STALE = ("error", "warn", "ignore")
 
@@ -66,10 +70,10 @@ class _FileTable:
         """Compare the files with the catalogue; raises `TableReadError` where they cannot be read."""
         return current_fingerprint(self.source) == self.fingerprint
 
-    def batches(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
+    def batches(self, columns: Sequence[str], rows: WantedRows | None = None) -> Iterator[pa.RecordBatch]:
         """Read some columns."""
-        reader = open_table(self.source, dialect=self.dialect, columns=list(columns), max_columns=self.max_columns)
-        return reader.batches()
+        most, dialect = self.max_columns, self.dialect
+        return open_table(self.source, dialect=dialect, columns=list(columns), max_columns=most, rows=rows).batches()
 
 
 class _TableOfSpark:
@@ -86,7 +90,7 @@ class _TableOfSpark:
         """Compare the version with the catalogue; an index of before says none, nor is there one of a DataFrame."""
         return self._record["version"] in ("", self._table.version())
 
-    def batches(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
+    def batches(self, columns: Sequence[str], rows: WantedRows | None = None) -> Iterator[pa.RecordBatch]:
         """Read some columns."""
         return self._table.batches(columns)
 
@@ -233,9 +237,12 @@ class LakeTable:
                 f"got {check.show(missing[0])}{did_you_mean(missing[0], self._columns)}{self.note_excluded(missing)}"
             )
 
-    def batches(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
-        """Read some columns, batch by batch, as the file has them."""
-        yield from self._opened.batches(columns)
+    def batches(self, columns: Sequence[str], rows: WantedRows | None = None) -> Iterator[pa.RecordBatch]:
+        """Read some columns, batch by batch, as the file has them.
+
+        A server of a database sends the wanted rows of a large table alone; of other tables all rows are read.
+        """
+        yield from self._opened.batches(columns, rows if self.n_rows > _ROWS_READ_WHOLE else None)
 
     def to_frame(
         self, batches: Sequence[pa.RecordBatch], columns: Sequence[str], known: Mapping[str, ValueSet] | None = None
