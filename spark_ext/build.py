@@ -282,8 +282,6 @@ class _Job:
             "part_sizes": [],
             "part_times": [],
             "part_fingerprints": [],
-            "keys": [],
-            "foreign_keys": [],
             "version": self.version,
         }
         empty = empty_batch(self._table.numbered)

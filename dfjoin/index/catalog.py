@@ -160,8 +160,8 @@ def write_catalog(tables: Records, columns: Records, skipped: Records) -> pa.Buf
     Parameters
     ----------
     tables, columns, skipped : list of dict, or pyarrow.StructArray
-        Records with the keys of `TABLE_FIELDS`, `COLUMN_FIELDS` and `SKIPPED_FIELDS`; tables in order
-        of name, columns in order of (table, name), by code point.
+        Records with the keys of `TABLE_FIELDS`, `COLUMN_FIELDS` and `SKIPPED_FIELDS`; those of empty lists may be
+        absent. Tables in order of name, columns in order of (table, name), by code point.
 
     Returns
     -------
@@ -169,7 +169,10 @@ def write_catalog(tables: Records, columns: Records, skipped: Records) -> pa.Buf
     """
     lists = []
     for records, fields in zip((tables, columns, skipped), (TABLE_FIELDS, COLUMN_FIELDS, SKIPPED_FIELDS), strict=True):
-        values = _without_empty(pa.array(records, fields) if isinstance(records, list) else records)
+        if isinstance(records, list):
+            absent = {field.name: [] for field in fields if field.name in _MAY_BE_ABSENT}
+            records = pa.array([{**absent, **record} for record in records], fields)
+        values = _without_empty(records)
         lists.append(pa.LargeListArray.from_arrays(pa.array([0, len(values)], pa.int64()), values))
     sink = pa.BufferOutputStream()
     schema = pa.schema([(field.name, list_.type) for field, list_ in zip(_SCHEMA, lists, strict=True)])
@@ -340,7 +343,7 @@ def replace_field(records: pa.StructArray, name: str, values: NDArray[Any]) -> p
 def _check_records(tables: pa.StructArray, columns: pa.StructArray, skipped: pa.StructArray, is_of_run: bool) -> None:
     """Refuse records with nulls, with numbers out of range, or tables that do not divide the columns."""
     due = [*tables.flatten(), *columns.flatten(), *(skipped.field(name) for name in ("name", "reason"))]
-    if any(_holds_null(array) for array in (tables, columns, skipped, *due)):
+    if any(array.null_count for array in (tables, columns, skipped)) or any(map(_holds_null, due)):
         raise ValueError("it holds nulls")
     widths = tables.field("n_columns").to_numpy().astype(np.int64)
     firsts = tables.field("first_column").to_numpy()

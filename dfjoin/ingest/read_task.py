@@ -159,8 +159,6 @@ def table_record(source: TableSource, marks: list[int]) -> dict[str, Any]:
         "part_sizes": [size for size, _ in source.part_stats],
         "part_times": [time for _, time in source.part_stats],
         "part_fingerprints": marks,
-        "keys": [],
-        "foreign_keys": [],
     }
 
 

@@ -186,10 +186,12 @@ def _uri_of(source: Any) -> str | None:
     if not callable(source):
         return source if isinstance(source, str) else None
     uri = source()
-    if not isinstance(uri, str) or kind_of_scheme(uri) is None or KINDS[kind_of_scheme(uri).name].endings:  # type: ignore[union-attr]
+    kind = kind_of_scheme(uri) if isinstance(uri, str) else None
+    if kind is None or kind.endings:
+        shown = f"a URI of {urlsplit(uri).scheme!r}" if isinstance(uri, str) else type(uri).__name__
         raise InvalidTypeError(
-            "`source` may be a function that returns the URI of a database, as postgresql://user:password@host/database; "
-            f"got one that returns {f'a URI of {urlsplit(uri).scheme!r}' if isinstance(uri, str) else type(uri).__name__}"
+            "`source` may be a function that returns the URI of a database on a server, as "
+            f"postgresql://user:password@host/database; got one that returns {shown}"
         )
     return uri
 

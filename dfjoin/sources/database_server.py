@@ -83,9 +83,7 @@ def place_of(given: _GivenUri, scheme: str, needs_database: bool = True) -> str:
             "apart; write signs such as @, / and : in a password as %40, %2F and %3A"
         ) from None
     if needs_database and not database:
-        raise InvalidParameterError(
-            f"`source` must name the database: {scheme}://host/database; got a URI without one"
-        )
+        raise InvalidParameterError(f"`source` must name the database: {scheme}://host/database; got a URI without one")
     place = f"{scheme}://{host}/{database}"
     if parts.netloc != host or parts.query or callable(given):
         _given[place] = given
@@ -132,4 +130,3 @@ def schema_and_table(path: str) -> tuple[str, str]:
 def quoted(name: str, mark: str = '"') -> str:
     """Write a name as an identifier of SQL."""
     return mark + name.replace(mark, mark * 2) + mark
-

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import os
 import weakref
@@ -70,7 +69,7 @@ _NO_DAY = r"^0000|-00"
 """Dates that MySQL keeps and no calendar has: they are nulls."""
 
 
-class _Server:
+class _MysqlServer:
     """A transaction that changes nothing and sees one moment; of tables without transactions each statement's own."""
 
     def __init__(self, uri: str) -> None:
@@ -105,8 +104,10 @@ class _Server:
         finally:
             if not is_read:  # the rows that are left would have to be read before the next query
                 self.is_usable = False
-                with contextlib.suppress(Exception):
-                    self._connection._force_close()
+                self._connection._force_close()
+                if cursor._result is not None:
+                    cursor._result.unbuffered_active = False
+                cursor.connection = None
 
 
 def _arguments(uri: str) -> dict[str, Any]:
@@ -143,7 +144,7 @@ def tables_of_mysql(root: Root) -> Iterator[TableSource]:
     database = _database_of(root)
     wanted = f"table_schema = {literal(database)}" if database else _NOT_OWN
     with with_reasons():
-        found = session_of(root.uri, _Server).rows(_TABLES.format(wanted=wanted))
+        found = session_of(root.uri, _MysqlServer).rows(_TABLES.format(wanted=wanted))
     for schema, table, size in found:
         path = path_of_table(schema, table)
         yield TableSource(table if database else f"{schema}.{table}", root, path, "mysql", int(size), 0, (path,))
@@ -152,10 +153,10 @@ def tables_of_mysql(root: Root) -> Iterator[TableSource]:
 def fingerprint_of_mysql(source: TableSource) -> int:
     """Let the server make a digest of the rows of a table, in any order."""
     with with_reasons():
-        return _digest(session_of(source.root.uri, _Server), source)
+        return _digest(session_of(source.root.uri, _MysqlServer), source)
 
 
-def _digest(server: _Server, source: TableSource) -> int:
+def _digest(server: _MysqlServer, source: TableSource) -> int:
     columns = server.rows(_about(_COLUMNS, source))
     cells = ", ".join(f"md5(quote({quoted(name)}))" for name, *_ in columns) or "''"
     row = f"conv(left(md5(concat_ws(',', {cells})), 15), 16, 10)"
@@ -168,7 +169,7 @@ def open_mysql(file: TableFile) -> TableReader:
     """Open a table or view, see `dfjoin.sources.readers.open_table`."""
     source = file.source
     with with_reasons():
-        server = session_of(source.root.uri, _Server)
+        server = session_of(source.root.uri, _MysqlServer)
         columns = {name: _column(name, *about) for name, *about in server.rows(_about(_COLUMNS, source))}
         if not columns:
             raise TableReadError("there is no such table in the database")
@@ -176,7 +177,9 @@ def open_mysql(file: TableFile) -> TableReader:
 
     def select(selected: str, names: list[str], rest: str) -> Iterator[pa.RecordBatch]:
         for rows in server.batches(f"SELECT {selected} FROM {_table(source)} {rest}"):
-            arrays = [_typed(cells, schema.field(n).type) for n, cells in zip(names, zip(*rows, strict=True), strict=True)]
+            arrays = [
+                _typed(cells, schema.field(n).type) for n, cells in zip(names, zip(*rows, strict=True), strict=True)
+            ]
             yield pa.record_batch(arrays, names=names)
 
     def declared() -> DeclaredKeys:

@@ -70,7 +70,7 @@ _SETTINGS = (
 )
 
 
-class _Server:
+class _PostgresServer:
     """A transaction that changes nothing and sees one moment."""
 
     def __init__(self, uri: str) -> None:
@@ -127,7 +127,7 @@ def place_of_postgresql(given: str | Callable[[], str]) -> str:
 def tables_of_postgresql(root: Root) -> Iterator[TableSource]:
     """List the tables and views of a database that the user may read; those of ``public`` by their names alone."""
     with with_reasons():
-        found = session_of(root.uri, _Server).rows(_TABLES)
+        found = session_of(root.uri, _PostgresServer).rows(_TABLES)
     for schema, table, size in found:
         name = table if schema == "public" else f"{schema}.{table}"
         path = path_of_table(schema, table)
@@ -137,10 +137,10 @@ def tables_of_postgresql(root: Root) -> Iterator[TableSource]:
 def fingerprint_of_postgresql(source: TableSource) -> int:
     """Let the server make a digest of the rows of a table, in any order."""
     with with_reasons():
-        return _digest(session_of(source.root.uri, _Server), source)
+        return _digest(session_of(source.root.uri, _PostgresServer), source)
 
 
-def _digest(server: _Server, source: TableSource) -> int:
+def _digest(server: _PostgresServer, source: TableSource) -> int:
     ((count, total),) = server.rows(_DIGEST.format(table=_table(source)))
     types = server.rows(_about(_COLUMNS, source))
     text = f"{count}:{total}:{types}"
@@ -151,7 +151,7 @@ def open_postgresql(file: TableFile) -> TableReader:
     """Open a table or view, see `dfjoin.sources.readers.open_table`."""
     source = file.source
     with with_reasons():
-        server = session_of(source.root.uri, _Server)
+        server = session_of(source.root.uri, _PostgresServer)
         columns = {name: _column(name, *about) for name, *about in server.rows(_about(_COLUMNS, source))}
         if not columns:
             raise TableReadError("there is no such table in the database")

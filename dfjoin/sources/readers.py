@@ -14,7 +14,7 @@ from dfjoin.sources.fingerprint import fingerprint, fingerprints_of_parts
 from dfjoin.sources.roots import open_root, resolve
 from dfjoin.sources.table_kinds import KINDS, fingerprint_of, kind_of_file, reader_of
 from dfjoin.sources.table_reader import Member, TableFile, TableReader, WantedColumns
-from dfjoin.sources.wanted_rows import WantedRows
+from dfjoin.sources.wanted_rows import RowsByKey
 from dfjoin.types import Dialect, GivenDialect, IndexSettings, TableSource
 
 __all__ = ["current_fingerprint", "fingerprint_of_files", "open_table", "part_fingerprints", "tables_of"]
@@ -62,7 +62,7 @@ def open_table(
     columns: Sequence[str] | None = None,
     max_columns: int = IndexSettings.max_columns,
     parts: Sequence[str] | None = None,
-    rows: WantedRows | None = None,
+    rows: RowsByKey | None = None,
 ) -> TableReader:
     """Open a table of a file root.
 
@@ -79,7 +79,7 @@ def open_table(
         The most columns that the table may have.
     parts : sequence of str, optional
         Those of `source.parts` whose rows are wanted, of a table that is a directory of files; all by default.
-    rows : WantedRows, optional
+    rows : RowsByKey, optional
         The rows that are wanted, by their keys; a server of a database sends these alone, other sources all rows.
 
     Returns

@@ -19,7 +19,7 @@ from dfjoin.sources.delimited import max_columns_error
 from dfjoin.sources.encodings import SAMPLE_BYTES, name_encoding
 from dfjoin.sources.fingerprint import fingerprint
 from dfjoin.sources.sniff import LFS_PREFIX, reject_foreign
-from dfjoin.sources.wanted_rows import WantedRows
+from dfjoin.sources.wanted_rows import RowsByKey
 from dfjoin.types import Dialect, GivenDialect, TableSource
 from dfjoin.values.cells import workable_batch
 from dfjoin.values.names import clean_names
@@ -152,7 +152,7 @@ class TableFile:
         The table that is wanted of a file that holds several; empty for all.
     wanted_paths : frozenset of str, optional
         Those of `paths` whose rows are wanted, of a directory of Parquet files; all by default.
-    rows : WantedRows, optional
+    rows : RowsByKey, optional
         The rows that are wanted of a table of a database, which may hand out others, too; all by default.
     """
 
@@ -163,7 +163,7 @@ class TableFile:
     wanted: WantedColumns
     member: str = ""
     wanted_paths: frozenset[str] | None = None
-    rows: WantedRows | None = None
+    rows: RowsByKey | None = None
 
     @property
     def path(self) -> str:

@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-__all__ = ["SqlColumn", "WantedRows", "literal", "read_wanted"]
+__all__ = ["SqlColumn", "RowsByKey", "literal", "read_wanted"]
 
 _MOST_KEYS = 20_000
 """Keys that are asked for, at most: for more the whole table is read."""
@@ -20,7 +20,7 @@ _KEYS_PER_QUERY = 500
 
 
 @dataclass(frozen=True)
-class WantedRows:
+class RowsByKey:
     """Which rows of a table are wanted.
 
     Parameters
@@ -64,7 +64,7 @@ def literal(value: Any) -> str:
 
 
 def read_wanted(
-    wanted: WantedRows | None,
+    wanted: RowsByKey | None,
     names: list[str],
     columns: Mapping[str, SqlColumn],
     select: Callable[[str, list[str], str], Iterator[pa.RecordBatch]],
@@ -73,7 +73,7 @@ def read_wanted(
 
     Parameters
     ----------
-    wanted : WantedRows or None
+    wanted : RowsByKey or None
         None: all rows.
     names : list of str
         The columns to read.
@@ -93,7 +93,7 @@ def read_wanted(
 
 
 def _conditions(
-    wanted: WantedRows | None,
+    wanted: RowsByKey | None,
     columns: Mapping[str, SqlColumn],
     select: Callable[[str, list[str], str], Iterator[pa.RecordBatch]],
 ) -> Iterator[str]:
@@ -112,7 +112,7 @@ def _conditions(
 
 
 def _wanted_keys(
-    wanted: WantedRows,
+    wanted: RowsByKey,
     keys: list[str],
     columns: Mapping[str, SqlColumn],
     select: Callable[[str, list[str], str], Iterator[pa.RecordBatch]],
@@ -134,5 +134,3 @@ def _wanted_keys(
 def _is_literal(type_: pa.DataType) -> bool:
     tests = (pa.types.is_integer, pa.types.is_string, pa.types.is_decimal, pa.types.is_date32)
     return any(test(type_) for test in tests)
-
-

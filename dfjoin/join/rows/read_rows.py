@@ -23,7 +23,6 @@ from dfjoin.join.rows.period_rows import PeriodLink
 from dfjoin.join.rows.right_facts import TableFacts
 from dfjoin.search.distance.distance_join import DistanceRelation, PairedKeys
 from dfjoin.search.transform.candidate_programs import spell_values
-from dfjoin.sources.wanted_rows import WantedRows
 from dfjoin.store.table import LakeTable
 from dfjoin.transform.evidence.prepared_columns import SETTINGS
 from dfjoin.transform.evidence.transform_join import TransformJoin, join_rows
@@ -290,8 +289,8 @@ def read_rows(table: LakeTable, links: Sequence[KeyLink], keeps_all: bool) -> Ta
     wanted = [*key_columns, *(name for name in new_columns if name not in key_columns)]
     batches: list[pa.RecordBatch] = []
     parts: dict[str, list[ValueSet]] = {name: [] for name in key_columns}
-    rows = None if keeps_all or len(links) > 1 else _rows_of(table, links[0])
-    for batch in table.batches(wanted, rows):
+    may_join = None if keeps_all or len(links) > 1 else links[0].may_join
+    for batch in table.batches(wanted, key_columns, may_join):
         values = {name: table.normalize(name, batch.column(i)) for i, name in enumerate(key_columns)}
         if not keeps_all:
             is_kept = np.zeros(batch.num_rows, bool)
@@ -308,13 +307,3 @@ def read_rows(table: LakeTable, links: Sequence[KeyLink], keeps_all: bool) -> Ta
                 parts[name].append(part)
     keys = {name: concat_values(part or [_values_of([])], table.settings) for name, part in parts.items()}
     return TableRows(table, wanted, batches, keys)
-
-
-def _rows_of(table: LakeTable, link: KeyLink) -> WantedRows:
-    """Return which rows of a table may join on a key."""
-    names = tuple(link.step.right_on)
-
-    def may_join(arrays: Sequence[pa.Array]) -> NDArray[np.bool_]:
-        return link.may_join([table.normalize(name, array) for name, array in zip(names, arrays, strict=True)])
-
-    return WantedRows(names, may_join)
