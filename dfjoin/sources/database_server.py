@@ -19,7 +19,7 @@ __all__ = [
     "quoted",
     "safe_text",
     "schema_and_table",
-    "session_of",
+    "shared_session",
 ]
 
 _GivenUri: TypeAlias = "str | Callable[[], str]"
@@ -50,11 +50,11 @@ def one_snapshot() -> Iterator[None]:
         _shared.reset(token)
 
 
-def session_of(uri: str, opened: Callable[[str], _AnySession]) -> _AnySession:
-    """Return the transaction that reads a database: the one of `one_snapshot`, else a new one."""
+def shared_session(uri: str, opened: Callable[[str], _AnySession]) -> _AnySession | None:
+    """Return what `one_snapshot` reads a database by, opened when it is first asked for; None outside of it."""
     shared = _shared.get()
     if shared is None:
-        return opened(uri)
+        return None
     if uri not in shared or not shared[uri].is_usable:
         shared[uri] = opened(uri)
     return shared[uri]

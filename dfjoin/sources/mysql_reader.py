@@ -22,7 +22,7 @@ from dfjoin.sources.database_server import (
     quoted,
     safe_text,
     schema_and_table,
-    session_of,
+    shared_session,
 )
 from dfjoin.sources.declared_keys import DeclaredKeys, group_constraints
 from dfjoin.sources.table_reader import TableFile, TableReader, open_typed, with_reasons
@@ -135,6 +135,10 @@ def place_of_mysql(given: str | Callable[[], str]) -> str:
     return place_of(given, "mysql", needs_database=False)
 
 
+def _server_of(root: Root) -> _MysqlServer:
+    return shared_session(root.uri, _MysqlServer) or _MysqlServer(root.uri)
+
+
 def _database_of(root: Root) -> str:
     return unquote(urlsplit(root.uri).path.strip("/"))
 
@@ -144,7 +148,7 @@ def tables_of_mysql(root: Root) -> Iterator[TableSource]:
     database = _database_of(root)
     wanted = f"table_schema = {literal(database)}" if database else _NOT_OWN
     with with_reasons():
-        found = session_of(root.uri, _MysqlServer).rows(_TABLES.format(wanted=wanted))
+        found = _server_of(root).rows(_TABLES.format(wanted=wanted))
     for schema, table, size in found:
         path = path_of_table(schema, table)
         yield TableSource(table if database else f"{schema}.{table}", root, path, "mysql", int(size), 0, (path,))
@@ -153,7 +157,7 @@ def tables_of_mysql(root: Root) -> Iterator[TableSource]:
 def fingerprint_of_mysql(source: TableSource) -> int:
     """Let the server make a digest of the rows of a table, in any order."""
     with with_reasons():
-        return _digest(session_of(source.root.uri, _MysqlServer), source)
+        return _digest(_server_of(source.root), source)
 
 
 def _digest(server: _MysqlServer, source: TableSource) -> int:
@@ -169,7 +173,7 @@ def open_mysql(file: TableFile) -> TableReader:
     """Open a table or view, see `dfjoin.sources.readers.open_table`."""
     source = file.source
     with with_reasons():
-        server = session_of(source.root.uri, _MysqlServer)
+        server = _server_of(source.root)
         columns = {name: _column(name, *about) for name, *about in server.rows(_about(_COLUMNS, source))}
         if not columns:
             raise TableReadError("there is no such table in the database")

@@ -20,7 +20,7 @@ from dfjoin.sources.database_server import (
     quoted,
     safe_text,
     schema_and_table,
-    session_of,
+    shared_session,
 )
 from dfjoin.sources.declared_keys import DeclaredKeys, group_constraints
 from dfjoin.sources.table_reader import TableFile, TableReader, open_typed, with_reasons
@@ -66,41 +66,34 @@ WHERE c.contype IN ('p', 'u', 'f') AND s.nspname = {schema} AND t.relname = {tab
 _SETTINGS = (
     "SET standard_conforming_strings = on",
     "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY",
-    "SAVEPOINT start",
 )
 
 
 class _PostgresServer:
-    """A transaction that changes nothing and sees one moment."""
+    """A transaction that changes nothing and sees one moment, that of an exported snapshot if one is named."""
 
-    def __init__(self, uri: str) -> None:
+    def __init__(self, uri: str, snapshot: str = "") -> None:
         dbapi = import_optional("adbc_driver_postgresql.dbapi", extra="databases", purpose="reading PostgreSQL")
         full = full_uri(uri)
         try:
             self._connection = dbapi.connect(full)
             weakref.finalize(self, self._connection.close)
-            for statement in _SETTINGS:
-                self._run(statement)
+            for statement in (*_SETTINGS, *([f"SET TRANSACTION SNAPSHOT {literal(snapshot)}"] if snapshot else [])):
+                with self._connection.cursor() as cursor:
+                    cursor.execute(statement)
         except Exception as error:
             raise TableReadError(f"the database {uri!r} cannot be opened: {safe_text(error, full)}") from None
         self.is_usable = True
 
-    def _run(self, statement: str) -> None:
-        with self._connection.cursor() as cursor:
-            cursor.execute(statement)
-
     @contextmanager
     def _running(self, query: str) -> Iterator[Any]:
-        """Run a query; after one that fails the transaction goes on, and still sees the same moment."""
+        """Run a query; one that fails ends the transaction."""
         try:
             with self._connection.cursor() as cursor:
                 cursor.execute(query)
                 yield cursor
         except Exception:
-            try:
-                self._run("ROLLBACK TO SAVEPOINT start")
-            except Exception:
-                self.is_usable = False
+            self.is_usable = False
             raise
 
     def rows(self, query: str) -> list[tuple[Any, ...]]:
@@ -119,6 +112,28 @@ class _PostgresServer:
             yield from cursor.fetch_record_batch()
 
 
+class _Moment:
+    """A moment of a database, which all transactions of a build see."""
+
+    is_usable = True
+
+    def __init__(self, uri: str) -> None:
+        self._uri = uri
+        self._first = self._server = _PostgresServer(uri)
+        ((self._snapshot,),) = self._first.rows("SELECT pg_export_snapshot()")  # known as long as the first one lives
+
+    def server(self) -> _PostgresServer:
+        """Return a transaction, another one after a query that failed."""
+        if self._server is self._first or not self._server.is_usable:
+            self._server = _PostgresServer(self._uri, self._snapshot)
+        return self._server
+
+
+def _server_of(root: Root) -> _PostgresServer:
+    moment = shared_session(root.uri, _Moment)
+    return _PostgresServer(root.uri) if moment is None else moment.server()
+
+
 def place_of_postgresql(given: str | Callable[[], str]) -> str:
     """Return the URI of a database without credentials and options; they are remembered in this process."""
     return place_of(given, "postgresql")
@@ -127,7 +142,7 @@ def place_of_postgresql(given: str | Callable[[], str]) -> str:
 def tables_of_postgresql(root: Root) -> Iterator[TableSource]:
     """List the tables and views of a database that the user may read; those of ``public`` by their names alone."""
     with with_reasons():
-        found = session_of(root.uri, _PostgresServer).rows(_TABLES)
+        found = _server_of(root).rows(_TABLES)
     for schema, table, size in found:
         name = table if schema == "public" else f"{schema}.{table}"
         path = path_of_table(schema, table)
@@ -137,7 +152,7 @@ def tables_of_postgresql(root: Root) -> Iterator[TableSource]:
 def fingerprint_of_postgresql(source: TableSource) -> int:
     """Let the server make a digest of the rows of a table, in any order."""
     with with_reasons():
-        return _digest(session_of(source.root.uri, _PostgresServer), source)
+        return _digest(_server_of(source.root), source)
 
 
 def _digest(server: _PostgresServer, source: TableSource) -> int:
@@ -151,7 +166,7 @@ def open_postgresql(file: TableFile) -> TableReader:
     """Open a table or view, see `dfjoin.sources.readers.open_table`."""
     source = file.source
     with with_reasons():
-        server = session_of(source.root.uri, _PostgresServer)
+        server = _server_of(source.root)
         columns = {name: _column(name, *about) for name, *about in server.rows(_about(_COLUMNS, source))}
         if not columns:
             raise TableReadError("there is no such table in the database")

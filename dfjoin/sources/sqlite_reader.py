@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import shutil
 import sqlite3
+import tempfile
 import time
 import weakref
 from collections.abc import Iterator
@@ -16,9 +19,12 @@ from pyarrow import fs
 from dfjoin.errors import TableReadError
 from dfjoin.sources.database_server import quoted
 from dfjoin.sources.declared_keys import DeclaredKeys, group_constraints
+from dfjoin.sources.fingerprint import fingerprints_of_parts, unite_fingerprints
+from dfjoin.sources.roots import open_root, resolve
 from dfjoin.sources.table_reader import Member, TableFile, TableReader, open_typed, reject_pointer, with_reasons
+from dfjoin.types import TableSource
 
-__all__ = ["members_of_sqlite"]
+__all__ = ["fingerprint_of_sqlite", "members_of_sqlite"]
 
 _ROWS_PER_BATCH = 1 << 14
 _SECONDS = 60.0
@@ -30,15 +36,16 @@ _TABLES = "SELECT name FROM sqlite_master WHERE type IN ('table', 'view') AND na
 
 
 class _Base:
-    """A database opened for reading; all of its tables are read as they were at the first look."""
+    """A database opened for reading, never written to; all of its tables are read as they were at the first look."""
 
     def __init__(self, path: str) -> None:
         with open(path, "rb") as stream:  # noqa: PTH123
-            head = stream.read(16)
-        if head and head != b"SQLite format 3\0":
+            head = stream.read(20)
+        if head and head[:16] != b"SQLite format 3\0":
             raise TableReadError("it is no database of SQLite, or is encrypted")
+        path, option = self._place_of(path) if head[18:19] == b"\2" else (path, "mode=ro")
         self._connection = sqlite3.connect(
-            f"file:{quote(path)}?mode=ro", uri=True, isolation_level=None, check_same_thread=False
+            f"file:{quote(path)}?{option}", uri=True, isolation_level=None, check_same_thread=False
         )
         weakref.finalize(self, self._connection.close)
         self._until = until = [time.monotonic() + _SECONDS]  # a handler that knew of `self` would keep it alive
@@ -46,6 +53,23 @@ class _Base:
         for setting in ("query_only=ON", "trusted_schema=OFF", "cell_size_check=ON"):
             self.rows(f"PRAGMA {setting}")
         self.rows("BEGIN")
+
+    def _place_of(self, path: str) -> tuple[str, str]:
+        """Return where a database with a write-ahead log is read from, and how.
+
+        A reader makes the index of the log beside it, unless there is one or nothing is in the log. In the first case
+        another process has the database open, and the two agree by the index; a log that nobody has open, as that of a
+        process that died, is read with a copy of the database.
+        """
+        if not _log_of(path):
+            return path, "immutable=1"
+        if os.path.exists(f"{path}-shm"):  # noqa: PTH110
+            return path, "mode=ro"
+        scratch = tempfile.TemporaryDirectory(prefix="dfjoin-sqlite-")
+        weakref.finalize(self, scratch.cleanup)
+        for ending in ("", "-wal"):
+            shutil.copyfile(path + ending, f"{scratch.name}/copy{ending}")
+        return f"{scratch.name}/copy", "mode=ro"
 
     def rows(self, query: str) -> list[Any]:
         """Return all rows of a query."""
@@ -62,6 +86,22 @@ class _Base:
             if not rows:
                 return
             yield rows
+
+
+def _log_of(path: str) -> list[str]:
+    """Return the path of the write-ahead log of a database, if there is anything in it."""
+    log = f"{path}-wal"
+    return [log] if os.path.exists(log) and os.path.getsize(log) else []  # noqa: PTH110, PTH202
+
+
+def fingerprint_of_sqlite(source: TableSource) -> int:
+    """Compute the fingerprint of the file of a database, and of its write-ahead log."""
+    filesystem, _ = open_root(source.root.uri)
+    path = resolve(source.root, source.parts[0])
+    paths = [path, *_log_of(path)]
+    with with_reasons():
+        marks = fingerprints_of_parts(filesystem, paths)
+        return unite_fingerprints(paths, marks, sum(info.size or 0 for info in filesystem.get_file_info(paths)))
 
 
 def members_of_sqlite(file: TableFile) -> Iterator[Member]:
@@ -95,7 +135,8 @@ def _open_table(file: TableFile, base: _Base, table: str) -> TableReader:
             arrays = [_array(values, field.type) for values, field in zip(zip(*rows, strict=True), fields, strict=True)]
             yield pa.record_batch(arrays, schema=fields)
 
-    return open_typed(file, schema, batches, lambda: _declared(base, table, file.source.parts[0]))
+    reader = open_typed(file, schema, batches, lambda: _declared(base, table, file.source.parts[0]))
+    return reader.within(partial(fingerprint_of_sqlite, file.source), base)
 
 
 def _declared(base: _Base, table: str, file: str) -> DeclaredKeys:

@@ -55,7 +55,8 @@ class TableKind:
     is_untyped : bool
         Has no types, or not for every column: its texts are read by what the whole column holds.
     has_version : bool
-        The function ``fingerprint_of_<name>`` of the reader tells the state of a table, and not the bytes of its files.
+        The function ``fingerprint_of_<name>`` of the reader tells the state of a table, and not the bytes of its files
+        alone.
     work : int
         Bytes of plain text that take as long to read as a byte of the file.
     """
@@ -98,7 +99,13 @@ KINDS = {
             work=5,
         ),
         TableKind(
-            "sqlite", (".sqlite", ".sqlite3", ".db"), "sqlite_reader", schemes=("sqlite",), has_members=True, work=2
+            "sqlite",
+            (".sqlite", ".sqlite3", ".db"),
+            "sqlite_reader",
+            schemes=("sqlite",),
+            has_members=True,
+            has_version=True,
+            work=2,
         ),
         TableKind(
             "duckdb",

@@ -131,6 +131,7 @@ def test_what_earlier_readers_would_misread_is_a_feature(dialect, features):
 
 def test_round_trip(tmp_path):
     catalog, tables, columns = write(tmp_path, {"a": ["x", "y"], "b": [], "c": ["z"]})
+    tables = [{**table, "keys": [], "foreign_keys": []} for table in tables]
     assert (catalog.n_tables, catalog.n_columns) == (3, 3)
     assert catalog.tables().to_pylist() == tables and catalog.columns().to_pylist() == columns
     (skipped,) = catalog.skipped().to_pylist()

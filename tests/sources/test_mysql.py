@@ -235,7 +235,7 @@ def test_all_tables_of_a_build_are_of_one_moment(server, base, monkeypatch):
         assert pa.Table.from_batches(reader.batches()).num_rows == 3
         first = next(iter(open_table(sources["more"]).batches()))
         assert first.column(0).to_pylist() == [1, 2]
-        server_ = mysql_reader.session_of(sources["more"].root.uri, mysql_reader._MysqlServer)
+        server_ = mysql_reader._server_of(sources["more"].root)
         with pytest.raises(Exception, match="READ ONLY"):
             server_.rows("DELETE FROM base.more")
     assert read(base, "more")["n"].to_pylist() == [1, 2, 3]
