@@ -19,6 +19,7 @@ from dfjoin.errors import TableReadError
 from dfjoin.index.catalog import write_catalog
 from dfjoin.index.component_files import removed_on_error
 from dfjoin.index.layout import CATALOG_FILE, RUNS, create_file, make_directory, run_directory
+from dfjoin.index.object_store import is_of_store
 from dfjoin.index.runs import write_run
 from dfjoin.ingest.column_buffer import ColumnReader, EntryBuffer
 from dfjoin.ingest.left_out import LeftOutColumn, is_wanted, is_wanted_table
@@ -232,21 +233,26 @@ def _read_source(
     """
     n_rows, skipped, n_read = 0, [], 0
     name = source.name
-    place = {"size": source.size, "mtime_ns": source.mtime_ns}
     try:
         for name, opened in feeds(source):
             try:
                 n_rows += _read_table(opened(), settings, buffer, collected)
                 n_read += 1
             except TableReadError as error:
-                skipped.append({"name": name, "reason": str(error), **place})
+                skipped.append(_skip_record(name, source, error))
             name = source.name
     except TableReadError as error:
-        skipped.append({"name": name, "reason": str(error), **place})
+        skipped.append(_skip_record(name, source, error))
     if skipped and not n_read:
         skipped = [{**skipped[0], "name": source.name}]
     collected.skipped += skipped
     return n_rows
+
+
+def _skip_record(name: str, source: TableSource, error: TableReadError) -> dict[str, Any]:
+    """Return the record of a table that cannot be read; without a time, so that it is tried again, where that helps."""
+    time = 0 if is_of_store(error.__cause__) else source.mtime_ns
+    return {"name": name, "reason": str(error), "size": source.size, "mtime_ns": time}
 
 
 @dataclass

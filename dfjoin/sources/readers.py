@@ -10,6 +10,7 @@ import pyarrow as pa
 from pyarrow import fs
 
 from dfjoin.errors import MissingDependencyError, TableReadError
+from dfjoin.index.object_store import reason_of_store
 from dfjoin.sources.fingerprint import fingerprint, fingerprints_of_parts
 from dfjoin.sources.roots import open_root, resolve
 from dfjoin.sources.table_kinds import KINDS, fingerprint_of, kind_of_file, reader_of
@@ -186,4 +187,4 @@ def _reason(error: BaseException) -> str:
         return "the file is no Parquet file, or is cut off: its footer is missing"
     if isinstance(error, OSError) and "zlib inflate failed" in str(error):
         return f"the file is not what its ending .gz says, or is damaged ({error})"
-    return f"{type(error).__name__}: {error}"
+    return f"{type(error).__name__}: {reason_of_store(error)}"

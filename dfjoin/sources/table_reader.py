@@ -14,6 +14,7 @@ import pyarrow as pa
 from pyarrow import fs
 
 from dfjoin.errors import ColumnNotFoundError, DfjoinError, TableReadError, shortlist
+from dfjoin.index.object_store import reason_of_store
 from dfjoin.sources.declared_keys import DeclaredKeys
 from dfjoin.sources.delimited import max_columns_error
 from dfjoin.sources.encodings import SAMPLE_BYTES, name_encoding
@@ -85,7 +86,7 @@ class TableReader:
         try:
             yield from self._batches()
         except (pa.ArrowException, OSError, UnicodeError, MemoryError) as error:
-            raise TableReadError(f"{type(error).__name__}: {error}") from error
+            raise TableReadError(f"{type(error).__name__}: {reason_of_store(error)}") from error
 
     def fingerprint(self) -> int:
         """Return the 64-bit fingerprint of the table's files."""
