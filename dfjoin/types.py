@@ -178,7 +178,8 @@ class TableSource:
     left_out : tuple of dict
         Catalogue records of the columns that its file does not have, because the patterns of the index leave them out.
     version : str
-        `dfjoin.index.catalog.KEPT` for a frame that was given in memory and whose file is below the index.
+        `dfjoin.index.catalog.KEPT` for a frame that was given in memory and whose file is below the index; ``v3`` or a
+        time in ISO format for a Delta or Iceberg table that is read as it was, empty for the latest.
     """
 
     name: str

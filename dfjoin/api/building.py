@@ -49,6 +49,9 @@ def build_lake(
         them. User and password stand in the URI, which is kept without them, in the environment (``PGUSER``,
         ``PGPASSWORD``, ``MYSQL_PWD``) or in the file of the database's own client (``~/.pgpass``, ``~/.my.cnf``); or
         the source is a function that returns the URI, and is called whenever the database is opened.
+        ``iceberg://catalogue`` reads the tables of a catalogue that pyiceberg knows by its configuration, and
+        ``table@v3`` or ``table@2026-11-01T12:00`` (UTC) a Delta or Iceberg table as it was (``v`` and the version of
+        Delta, or the id of a snapshot of Iceberg).
     index : path or URI
         Directory of the index; made, for its owner only, when it does not exist. A URI that pyarrow.fs opens
         (``s3://…``, ``gs://…``, ``hdfs://…``): the index is made in a local cache (``DFJOIN_CACHE_DIR``) and copied;

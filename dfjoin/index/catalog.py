@@ -170,7 +170,7 @@ def write_catalog(tables: Records, columns: Records, skipped: Records) -> pa.Buf
     lists = []
     for records, fields in zip((tables, columns, skipped), (TABLE_FIELDS, COLUMN_FIELDS, SKIPPED_FIELDS), strict=True):
         if isinstance(records, list):
-            absent = {field.name: [] for field in fields if field.name in _MAY_BE_ABSENT}
+            absent: dict[str, Any] = {field.name: [] for field in fields if field.name in _MAY_BE_ABSENT}
             records = pa.array([{**absent, **record} for record in records], fields)
         values = _without_empty(records)
         lists.append(pa.LargeListArray.from_arrays(pa.array([0, len(values)], pa.int64()), values))

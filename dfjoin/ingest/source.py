@@ -35,6 +35,7 @@ from dfjoin.sources.table_kinds import (
     place_of_database,
     tables_of_database,
 )
+from dfjoin.sources.table_versions import split_version
 from dfjoin.types import IndexSettings, Root, SkippedFile, TableSource
 from dfjoin.values.frames import frame_to_table, is_pandas, is_spark
 
@@ -242,6 +243,7 @@ def _gather_files(source: Any, roots: list[Root], kind: str = "") -> Input:
 
     Their names are their paths below the root, behind the root's name unless it is the first.
     """
+    source, version = split_version(source)
     listing = Listing(source, kind)
     listed = listing.root
     above = [r for r in roots if r.kind == "files" and f"{listed.uri}/".startswith(f"{r.uri.rstrip('/')}/")]
@@ -249,19 +251,25 @@ def _gather_files(source: Any, roots: list[Root], kind: str = "") -> Input:
     below = listed.uri[len(root.uri.rstrip("/")) :].lstrip("/")
     start = f"{below}/" if below else ""
     prefix = start if not roots or root == roots[0] else f"{root.name}/{start}"
+    ending = f"@{version}" if version else ""
     tables = TableSpool(
         TableSource(
-            prefix + table.name,
+            prefix + table.name + ending,
             root,
             start + table.path,
             table.format,
             table.size,
             table.mtime_ns,
             tuple([start + part for part in table.parts]),
+            version=version,
             part_stats=table.part_stats,
         )
         for table in listing.tables()
     )
+    if version and [KINDS[table.format].has_version and not table.member for table in tables] != [True]:
+        raise InvalidParameterError(
+            f"`source` names version {version!r}, which a Delta or Iceberg table may have; give the directory of one"
+        )
     return Input([root], tables, [SkippedFile(prefix + file.name, file.reason) for file in listing.skipped()])
 
 

@@ -186,5 +186,5 @@ def catalogued_source(index: Path, root: Root, record: dict[str, Any]) -> TableS
             for part in record["parts"]:
                 mirror.fetch(f"{root.uri}/{part}")
         root = Root(root.id, root.name, str(index / root.uri), "files")
-    same = {name: record[name] for name in ("name", "path", "format", "size", "mtime_ns")}
+    same = {name: record[name] for name in ("name", "path", "format", "size", "mtime_ns", "version")}
     return TableSource(root=root, parts=tuple(record["parts"]), **same)

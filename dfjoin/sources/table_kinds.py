@@ -136,7 +136,16 @@ KINDS = {
             has_version=True,
         ),
         TableKind("delta", (), "delta_reader", library="deltalake", extra="delta", has_version=True, work=5),
-        TableKind("iceberg", (), "iceberg_reader", library="pyiceberg", extra="iceberg", has_version=True, work=5),
+        TableKind(
+            "iceberg",
+            (),
+            "iceberg_reader",
+            schemes=("iceberg",),
+            library="pyiceberg",
+            extra="iceberg",
+            has_version=True,
+            work=5,
+        ),
         TableKind("zip", (".zip",), "archive_reader", has_members=True, work=5),
     )
 }

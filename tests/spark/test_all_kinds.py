@@ -57,8 +57,8 @@ def test_a_build_of_spark_reads_every_kind(spark, tmp_path):
     assert content(there) == content(here)
     assert there.info()["skipped"] == here.info()["skipped"]
     read = {record["format"] for segment in there.segments for record in segment.catalog.tables().to_pylist()}
-    due = {name for name, kind in KINDS.items() if kind.is_ready() and (kind.endings or not kind.schemes)}
-    assert read == due - {"zip"}, "tables of an archive have the format of what is in it"
+    due = {name for name, kind in KINDS.items() if kind.is_ready()} - {"postgresql", "mysql", "zip"}
+    assert read == due, "tables of an archive have the format of what is in it"
     assert there.add(place, engine="inline", progress=False).info()["version"] == 1
 
 
