@@ -5,10 +5,11 @@ from __future__ import annotations
 import datetime
 import re
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import islice
 from typing import Any
 
 import pyarrow as pa
@@ -31,6 +32,8 @@ _MAX_BYTES = 1 << 30
 _ROWS_PER_BATCH = 1 << 16
 _LOOKED_AT = 100
 _CELL_PLACE = re.compile(rb' r="([A-Z]{1,3})(\d{1,7})"')
+_FAR_PLACE = re.compile(rb' r="(?:[A-Z][A-Z][A-Z]|[B-Z][A-Z]|[A-Z][A-Z]?\d\d\d\d\d\d)')
+"""Behind the 52nd column, or below row 99,999: cells before these are few enough in any case."""
 
 
 def members_of_workbook(file: TableFile) -> Iterator[Member]:
@@ -92,11 +95,12 @@ def _check_size(stream: pa.NativeFile) -> None:
 
 
 def _check_places(sheet: Any) -> None:
-    rest, columns, rows = b"", set(), set()
+    rest, columns, rows = b"", {b"AZ"}, {99_999}
     while block := sheet.read(1 << 20):
-        found = _CELL_PLACE.findall(rest + block)
-        columns.update({column for column, _ in found})
-        rows.add(max((int(row) for row in {row for _, row in found}), default=0))
+        if _FAR_PLACE.search(rest + block) is not None:
+            found = _CELL_PLACE.findall(rest + block)
+            columns.update({column for column, _ in found})
+            rows.add(max((int(row) for row in {row for _, row in found}), default=0))
         rest = block[-20:]
     width = max(map(_number, columns), default=0)
     if width * max(rows, default=0) > _MAX_CELLS:
@@ -140,10 +144,11 @@ def _places(rows: list[list[Any]], file: TableFile) -> list[tuple[tuple[int, int
     for stretches in _tables(_stretches(rows), rows):
         first, end = stretches[0].first, stretches[-1].end
         left, right = min(s.left for s in stretches), max(s.right for s in stretches)
-        kept = [n for n in range(first, end) if not _is_empty(rows[n][left:right])]
         header = find_header(_texts(rows, (first, left, end, right)), right - left, given)
-        if len(kept) > header.first:
-            places.append(((kept[header.first], left, end, right), replace(header, first=0)))
+        filled = (n for n in range(first, end) if not _is_empty(rows[n][left:right]))
+        top = next(islice(filled, header.first, None), None)
+        if top is not None:
+            places.append(((top, left, end, right), replace(header, first=0)))
     return places
 
 
@@ -168,13 +173,20 @@ def _stretches(rows: list[list[Any]]) -> list[_Stretch]:
 
 
 def _is_empty(row: list[Any]) -> bool:
-    return all(cell == "" or (isinstance(cell, str) and not cell.strip()) for cell in row)
+    for cell in row:  # noqa: SIM110 (most rows are told by their first cell, before a generator would have begun)
+        if cell != "" and not (isinstance(cell, str) and not cell.strip()):
+            return False
+    return True
 
 
 def _filled(row: list[Any]) -> tuple[int, int]:
     """Return the first filled column of a row, and the one after the last."""
-    filled = [n for n, cell in enumerate(row) if cell != ""]
-    return filled[0], filled[-1] + 1
+    left, end = 0, len(row)
+    while row[left] == "":
+        left += 1
+    while row[end - 1] == "":
+        end -= 1
+    return left, end
 
 
 def _tables(stretches: list[_Stretch], rows: list[list[Any]]) -> list[list[_Stretch]]:
@@ -243,7 +255,9 @@ def _open_cells(
     top, left, end, right = place
     if right - left > file.wanted.limit:
         raise max_columns_error(file.wanted.limit)
-    kept = [row[left:right] for row in rows[top:end] if not _is_empty(row[left:right])]
+    if left or right < len(rows[top]):
+        rows, top, end = [row[left:right] for row in rows[top:end]], 0, end - top
+    kept = [row for row in rows[top:end] if not _is_empty(row)]
     named = [[_text(cell) for cell in row] for row in kept[: max(1, header.n_lines)]]
     cells = join_headers(named) if header.n_lines else [f"column_{n}" for n in range(right - left)]
     names = clean_names(cells)
@@ -253,7 +267,8 @@ def _open_cells(
 
     def batches() -> Iterator[pa.RecordBatch]:
         with with_reasons():
-            columns = [_column([row[names.index(name)] for row in data]) for name in wanted]
+            cells_of = dict(zip(names, zip(*data, strict=True), strict=True)) if data else dict.fromkeys(names, ())
+            columns = [_column(cells_of[name]) for name in wanted]
             table = pa.table(columns, names=wanted) if columns else pa.table({})
             yield from table.to_batches(_ROWS_PER_BATCH)
 
@@ -265,9 +280,11 @@ def _float(value: float | None) -> float | None:
     return None if value is None else float(value)
 
 
-def _column(cells: list[Any]) -> pa.Array:
-    kinds = {type(cell) for cell in cells if cell != ""}
-    values = [None if cell == "" else cell for cell in cells]
+def _column(cells: Sequence[Any]) -> pa.Array:
+    kinds, values = set(map(type, cells)), cells
+    if str in kinds:
+        kinds = {type(cell) for cell in cells if cell != ""}
+        values = [None if cell == "" else cell for cell in cells]
     if kinds in ({int}, {bool}, {datetime.date}):
         return pa.array(values)
     if kinds <= {int, float} and kinds:
@@ -282,4 +299,6 @@ def _column(cells: list[Any]) -> pa.Array:
         return pa.array(values, pa.time64("us"))
     if kinds == {datetime.timedelta}:
         return pa.array(values, pa.duration("us"))
-    return pa.array([None if value is None else _text(value) for value in values], pa.string())
+    if kinds != {str}:
+        values = [None if value is None else _text(value) for value in values]
+    return pa.array(values, pa.string())
