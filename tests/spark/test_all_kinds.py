@@ -1,6 +1,5 @@
 """Whatever is read without Spark is read by a build of Spark, in tasks: every kind of file, table and database."""
 
-import sqlite3
 from pathlib import Path
 
 import pyarrow as pa
@@ -9,7 +8,6 @@ import pytest
 import dfjoin
 from dfjoin.sources.table_kinds import KINDS
 from tests.benchmarks.mutate_sources import write_formats
-from tests.sources import zoo
 from tests.sources.test_databases import server as postgresql
 from tests.sources.test_mysql import execute
 from tests.sources.test_mysql import server as mysql
@@ -28,12 +26,6 @@ def write_tables(place: Path) -> None:
     """Write tables of the kinds that are no single file."""
     write_formats(place)
     (place / "t.jsonl").write_text('{"a": 1, "b": "x"}\n{"a": 2, "b": "y"}\n')
-    with sqlite3.connect(place / "t.sqlite") as base:
-        base.execute("CREATE TABLE towns (id INTEGER PRIMARY KEY, town TEXT)")
-        base.executemany("INSERT INTO towns VALUES (?, ?)", zip(*ROWS.to_pydict().values(), strict=True))
-    base.close()
-    if KINDS["duckdb"].is_ready():
-        zoo.write_duckdb(ROWS, place / "t.duckdb")
     if KINDS["delta"].is_ready():
         import deltalake
 
