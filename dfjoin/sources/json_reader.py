@@ -71,7 +71,7 @@ def open_jsonl(file: TableFile) -> TableReader:
 
 def json_column(rows: list[dict[str, Any]], name: str) -> pa.Array:
     """Return a field of some objects as texts."""
-    values = [row.get(name) for row in rows]
+    values: list[Any] = [row.get(name) for row in rows]
     kinds = set(map(type, values))
     if kinds == {int} and min(values) >= -(2**63) and max(values) < 2**63:
         return pa.array(values, pa.int64()).cast(pa.string())

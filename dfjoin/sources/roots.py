@@ -180,11 +180,13 @@ def catalogued_source(index: Path, root: Root, record: dict[str, Any]) -> TableS
     record : dict
         Keys of `dfjoin.index.catalog.TABLE_FIELDS`.
     """
+    version = record["version"]
     if root.kind == "memory":
+        version = ""
         mirror = mirror_of(index)
         if mirror is not None:
             for part in record["parts"]:
                 mirror.fetch(f"{root.uri}/{part}")
         root = Root(root.id, root.name, str(index / root.uri), "files")
-    same = {name: record[name] for name in ("name", "path", "format", "size", "mtime_ns", "version")}
-    return TableSource(root=root, parts=tuple(record["parts"]), **same)
+    same = {name: record[name] for name in ("name", "path", "format", "size", "mtime_ns")}
+    return TableSource(root=root, parts=tuple(record["parts"]), version=version, **same)

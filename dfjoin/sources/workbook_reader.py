@@ -147,9 +147,9 @@ def _places(rows: list[list[Any]], file: TableFile) -> list[tuple[tuple[int, int
         left, right = min(s.left for s in stretches), max(s.right for s in stretches)
         header = find_header(_texts(rows, (first, left, end, right)), right - left, given)
         filled = (n for n in range(first, end) if not _is_empty(rows[n][left:right]))
-        top = next(islice(filled, header.first, None), None)
-        if top is not None:
-            places.append(((top, left, end, right), replace(header, first=0)))
+        named = next(islice(filled, header.first, None), None)
+        if named is not None:
+            places.append(((named, left, end, right), replace(header, first=0)))
     return places
 
 

@@ -16,7 +16,7 @@ import pyarrow as pa
 import pytest
 
 import dfjoin
-from dfjoin.errors import InvalidParameterError, InvalidTypeError, TableReadError
+from dfjoin.errors import InvalidParameterError, InvalidTypeError, TableChangedError, TableReadError
 from dfjoin.sources import database_server, mysql_reader
 from dfjoin.sources.database_server import one_snapshot
 from dfjoin.sources.readers import open_table
@@ -65,6 +65,8 @@ def serve(programs, home, user):
             f"mysql://root@127.0.0.1:{port}/",
             f"CREATE USER reader IDENTIFIED BY '{PASSWORD}'",
             "GRANT ALL ON *.* TO reader",
+            "DELETE FROM mysql.global_priv WHERE user = 'root'",
+            "FLUSH PRIVILEGES",
         )
         yield f"mysql://reader:s3cr3t%2Fw%C3%B6rd@127.0.0.1:{port}/"
     finally:
@@ -159,11 +161,17 @@ def test_credentials_of_mysql(server, base, tmp_path, monkeypatch, caplog):
         build(lambda: 5, tmp_path / "x")
     with pytest.raises(InvalidTypeError, match="got one that returns a URI of 's3'"):
         build(lambda: "s3://a/b", tmp_path / "x")
+    monkeypatch.setattr(database_server, "_given", {})  # as in another process
+    with pytest.raises(TableChangedError, match="Access denied"):
+        dfjoin.open_lake(lake.path).table("cities")
+    for given in (base, current):
+        again = dfjoin.open_lake(lake.path, roots={"base": given})
+        assert again.table("cities").shape == (3, 3)
+        assert "s3cr3t" not in str(again.roots) + str(again.info())
+        monkeypatch.setattr(database_server, "_given", {})
     monkeypatch.setenv("MYSQL_PWD", PASSWORD)
     monkeypatch.setenv("HOME", str(tmp_path))
     (tmp_path / ".my.cnf").write_text("[client]\nuser = reader\n")
-    mysql_reader.place_of_mysql(base)
-    monkeypatch.setattr(database_server, "_given", {})
     assert sources_of(f"mysql://{host}base").keys() == {"cities"}
 
 
