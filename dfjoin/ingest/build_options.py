@@ -170,7 +170,7 @@ def check_same_settings(base: Manifest, chosen: IndexSettings, settings: Any, **
 
     `given` are the arguments `tables`, `columns` and `exclude`.
     """
-    given = {**given, "dialects": chosen.dialects or None}
+    given = {"tables": None, "columns": None, "exclude": None, **given, "dialects": chosen.dialects or None}
     if isinstance(settings, dict) and not {"null_spellings", "null_evidence"} & set(settings):
         chosen = replace(chosen, null_evidence=base.settings.null_evidence)
     differing = [

@@ -26,6 +26,7 @@ from dfjoin.index.layout import FRAMES, create_file, make_directory
 from dfjoin.ingest.left_out import describe_left_out, is_wanted, is_wanted_table, may_hold_wanted
 from dfjoin.ingest.read_task import RunMeta
 from dfjoin.ingest.table_spool import TableSpool
+from dfjoin.sources.database_server import uri_of
 from dfjoin.sources.listing import Listing
 from dfjoin.sources.table_kinds import (
     KINDS,
@@ -186,13 +187,12 @@ def _uri_of(source: Any) -> str | None:
     """Return the text of a source, or the one that it returns; None for a source of another kind."""
     if not callable(source):
         return source if isinstance(source, str) else None
-    uri = source()
-    kind = kind_of_scheme(uri) if isinstance(uri, str) else None
+    uri = uri_of(source)
+    kind = kind_of_scheme(uri)
     if kind is None or kind.endings:
-        shown = f"a URI of {urlsplit(uri).scheme!r}" if isinstance(uri, str) else type(uri).__name__
         raise InvalidTypeError(
             "`source` may be a function that returns the URI of a database on a server, as "
-            f"postgresql://user:password@host/database; got one that returns {shown}"
+            f"postgresql://user:password@host/database; got one that returns a URI of {urlsplit(uri).scheme!r}"
         )
     return uri
 

@@ -20,6 +20,7 @@ __all__ = [
     "safe_text",
     "schema_and_table",
     "shared_session",
+    "uri_of",
 ]
 
 _GivenUri: TypeAlias = "str | Callable[[], str]"
@@ -72,7 +73,7 @@ def place_of(given: _GivenUri, scheme: str, needs_database: bool = True) -> str:
     needs_database : bool
         Whether the URI must name one; otherwise all that the user may read are read.
     """
-    uri = given if isinstance(given, str) else given()
+    uri = uri_of(given)
     try:
         parts = urlsplit(uri)
         host, database = parts.netloc.rpartition("@")[2], parts.path.strip("/")
@@ -97,12 +98,24 @@ def has_credentials(uri: str) -> bool:
 
 def full_uri(uri: str) -> str:
     """Return the URI of a database as it was given in this process."""
-    given = _given.get(uri, uri)
+    return uri_of(_given.get(uri, uri))
+
+
+def uri_of(given: _GivenUri) -> str:
+    """Return a URI that was given, or what the function that was given returns."""
     if isinstance(given, str):
         return given
-    found = given()
+    try:
+        found = given()
+    except Exception as error:
+        raise InvalidParameterError(
+            f"`source` is a function that has to return the URI of a database, and fails: {type(error).__name__}"
+        ) from error
     if not isinstance(found, str):
-        raise InvalidTypeError(f"`source` must return the URI of a database, got {type(found).__name__}")
+        raise InvalidTypeError(
+            "`source` may be a function that returns the URI of a database on a server, as "
+            f"postgresql://user:password@host/database; got one that returns {type(found).__name__}"
+        )
     return found
 
 

@@ -13,7 +13,7 @@ from pyarrow import fs
 
 from dfjoin._optional import import_optional
 from dfjoin.errors import InvalidParameterError, TableReadError
-from dfjoin.sources.database_server import path_of_table, schema_and_table
+from dfjoin.sources.database_server import path_of_table, schema_and_table, uri_of
 from dfjoin.sources.roots import is_below, local_path, open_root, resolve
 from dfjoin.sources.table_reader import TableFile, TableReader, open_typed, with_reasons
 from dfjoin.sources.table_versions import number_or_time
@@ -26,7 +26,7 @@ _METADATA = re.compile(r"v?(\d+)(?:-[^/]*)?(?:\.gz)?\.metadata\.json")
 
 def place_of_iceberg(given: str | Callable[[], str]) -> str:
     """Return the URI of a catalogue, ``iceberg://name``, and of a namespace in it: ``iceberg://name/namespace``."""
-    parts = urlsplit(given if isinstance(given, str) else given())
+    parts = urlsplit(uri_of(given))
     if not parts.netloc or "@" in parts.netloc or parts.query:
         raise InvalidParameterError(
             "`source` must name a catalogue of pyiceberg alone: iceberg://name or iceberg://name/namespace; its "

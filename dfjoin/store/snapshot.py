@@ -15,6 +15,7 @@ from dfjoin.index.manifest import Manifest
 from dfjoin.index.mirror import index_place, index_uri, mirror_of
 from dfjoin.index.segment import Segment, SegmentPool
 from dfjoin.index.versions import read_manifest
+from dfjoin.sources.database_server import uri_of
 from dfjoin.sources.roots import catalogued_source, open_root
 from dfjoin.sources.table_kinds import kind_of_scheme, place_of_database
 from dfjoin.types import IndexSettings, Root, TableSource
@@ -54,7 +55,7 @@ def _checked_roots(roots: Any) -> dict[str, str]:
 
 def _without_credentials(place: Any) -> str:
     """Return a place without what is secret, which is remembered in this process."""
-    uri = place() if callable(place) else place
+    uri = uri_of(place) if callable(place) else place
     kind = kind_of_scheme(uri) if isinstance(uri, str) else None
     if kind is not None and not kind.endings:
         return place_of_database(place, kind)

@@ -159,6 +159,10 @@ def test_credentials_of_mysql(server, base, tmp_path, monkeypatch, caplog):
         mysql_reader._arguments(f"{base}?local_infile=1")
     with pytest.raises(InvalidTypeError, match="`source` may be a function that returns the URI of a database"):
         build(lambda: 5, tmp_path / "x")
+    with pytest.raises(
+        InvalidParameterError, match="has to return the URI of a database, and fails: ZeroDivisionError"
+    ):
+        build(lambda: 1 / 0, tmp_path / "x")
     with pytest.raises(InvalidTypeError, match="got one that returns a URI of 's3'"):
         build(lambda: "s3://a/b", tmp_path / "x")
     monkeypatch.setattr(database_server, "_given", {})  # as in another process
