@@ -178,7 +178,8 @@ class TableSource:
     left_out : tuple of dict
         Catalogue records of the columns that its file does not have, because the patterns of the index leave them out.
     version : str
-        `dfjoin.index.catalog.KEPT` for a frame that was given in memory and whose file is below the index.
+        `dfjoin.index.catalog.KEPT` for a frame that was given in memory and whose file is below the index; ``v3`` or a
+        time in ISO format for a Delta or Iceberg table that is read as it was, empty for the latest.
     """
 
     name: str
@@ -231,6 +232,8 @@ class IndexSettings:
         Target size of a segment's ``tokens`` group, in bytes.
     task_bytes : int
         Memory that a build task may use for distinct values before it spills, in bytes.
+    tables : tuple of str
+        Patterns (``fnmatch``) of the tables to read; all if there is none.
     columns, exclude : tuple of str
         Patterns ``table/column`` (``fnmatch``) of the columns to index, and of those to leave out.
     dialects : tuple of (str, str, str or int)
@@ -266,6 +269,7 @@ class IndexSettings:
     samples: int = 5
     segment_bytes: int = 512 << 20
     task_bytes: int = 256 << 20
+    tables: tuple[str, ...] = ()
     columns: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()
     dialects: tuple[tuple[str, str, Any], ...] = ()

@@ -19,6 +19,7 @@ from dfjoin.ingest.at_store import StorePlace, store_place
 from dfjoin.ingest.read_task import RunMeta, TableFeed, build_part
 from dfjoin.ingest.requests import execute, head_of
 from dfjoin.ingest.source import Input, SparkReader
+from dfjoin.sources.database_server import has_credentials
 from dfjoin.types import IndexSettings, Root
 from spark_ext.jobs import described, in_tasks, n_cores
 from spark_ext.probe import cause_of, collect_or_explain, probe_workers
@@ -33,9 +34,10 @@ _FILES = "task long, file string, data binary, result string"
 class SparkEngine:
     """Runs requests as Spark tasks, one each; nothing but their short results comes to the driver.
 
-    Where the workers do not see the files of the driver, tables that they do not see are read by the driver. If they
-    reach the index on another file system, they write runs and segments there. If not, they hand back the files of
-    their runs, piece by piece, and the driver merges these.
+    Databases whose URI has credentials are read by the driver: these go nowhere. Where the environment of the workers
+    tells user and password, databases are read in tasks. Where the workers do not see the files of the driver, tables
+    that they do not see are read by the driver. If they reach the index on another file system, they write runs and
+    segments there. If not, they hand back the files of their runs, piece by piece, and the driver merges these.
 
     Parameters
     ----------
@@ -59,8 +61,10 @@ class SparkEngine:
             return []
         workers = probe_workers(self.spark, work, waiting.places())
         if workers.shares_files:
-            return self._run_tasks(waiting.n, _TaskRunner(str(waiting.place)))
-        own = [number for number, places in enumerate(waiting.places_of) if not places <= workers.sees]
+            results = [execute(waiting.read(number)) for number in sorted(waiting.secret)]
+            return results + self._run_tasks(waiting.n, _TaskRunner(str(waiting.place), frozenset(waiting.secret)))
+        unseen = {number for number, places in enumerate(waiting.places_of) if not places <= workers.sees}
+        own = sorted(unseen | waiting.secret)
         store = store_place(work) if workers.reaches_store else None
         if store is None:
             return self._run_apart(waiting, own)
@@ -151,12 +155,16 @@ class _WaitingRequests:
         """Directories of the index that tasks read, and that the driver may have written here."""
         self.of_index: set[int] = set()
         """Requests that read such directories."""
+        self.secret: set[int] = set()
+        """Requests that read a database whose user and password this process alone was told."""
         for request in requests:
             self._file(self.n).write_text(request)
             head = head_of(request)
             if "sent" in head:
                 self.of_index.add(self.n)
                 self.sent.update(head["sent"])
+            if any(has_credentials(root["uri"]) for root in head.get("roots", [])):
+                self.secret.add(self.n)
             self.places_of.append(request_places(head))
 
     @property

@@ -74,7 +74,7 @@ def test_signatures_are_those_of_the_contract():
     assert contract.items() <= discover.items()
     build = defaults(dfjoin.build_lake)
     assert build == {
-        "source": empty, "index": empty, "if_exists": "error", "engine": None, "spark": None, "columns": None,
+        "source": empty, "index": empty, "if_exists": "error", "engine": None, "spark": None, "tables": None, "columns": None,
         "exclude": None, "embedder": None, "axes": None, "settings": None, "keep_data": True,
         "on_error": "skip", "progress": True,
         "delimiter": None, "decimal": None, "header": None, "encoding": None,

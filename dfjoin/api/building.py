@@ -19,6 +19,7 @@ def build_lake(
     if_exists: str = "error",
     engine: str | None = None,
     spark: Any = None,
+    tables: str | list[str] | None = None,
     columns: str | list[str] | None = None,
     exclude: str | list[str] | None = None,
     delimiter: str | dict[str, str] | None = None,
@@ -39,11 +40,19 @@ def build_lake(
 
     Parameters
     ----------
-    source : path, glob, list of paths, Spark table name or list of them, dict of name → DataFrame
+    source : path, glob, list of paths, URI, Spark table name or list of them, dict of name → DataFrame
         A directory is searched for CSV and TSV (any delimiter), workbooks (a table for each sheet), Parquet (files and
         directories of part files), ORC, Arrow, Avro, JSON and JSON lines, texts also as .gz, .zst, .bz2 and .xz, and
-        zip archives of these; hidden files and dfjoin indexes are passed over. Frames are of pandas, polars, Arrow,
-        DuckDB or Spark.
+        zip archives of these, Delta and Iceberg tables, and files of SQLite and DuckDB; hidden files and dfjoin indexes
+        are passed over. A database is ``postgresql://host/database``, ``mysql://host/database`` (without one: all
+        databases), ``sqlite:///file`` or ``duckdb:///file``; it is only read, all of its tables as one moment shows
+        them. User and password stand in the URI, which is kept without them, in the environment (``PGUSER``,
+        ``PGPASSWORD``, ``MYSQL_PWD``) or in the file of the database's own client (``~/.pgpass``, ``~/.my.cnf``); or
+        the source is a function that returns the URI, and is called whenever the database is opened.
+        ``iceberg://catalogue`` reads the tables of a catalogue that pyiceberg knows by its configuration, and
+        ``table@v3`` or ``table@2026-11-01T12:00`` (UTC) a Delta or Iceberg table as it was (``v`` and the version of
+        Delta, or the id of a snapshot of Iceberg). Frames are of
+        pandas, polars, Arrow, DuckDB or Spark.
     index : path or URI
         Directory of the index; made, for its owner only, when it does not exist. A URI that pyarrow.fs opens
         (``s3://…``, ``gs://…``, ``hdfs://…``): the index is made in a local cache (``DFJOIN_CACHE_DIR``) and copied;
@@ -65,6 +74,8 @@ def build_lake(
     spark : SparkSession, optional
         The session to use; by default the active one, else a local one that is started here
         (`spark_ext.start_session`). It starts after the arguments and paths are checked.
+    tables : str or list of str, optional
+        Patterns (``fnmatch``) of the tables to read, as ``"sales.*"``; default all. `Lake.add` follows them.
     columns, exclude : str or list of str, optional
         Patterns (``fnmatch``) of ``table/column`` to index, and to leave out. No value of a column that is left out
         is written into the index: frames given in memory are kept without it. Files are joined whole.
@@ -158,9 +169,9 @@ def build_lake(
     options = BuildOptions(source, engine, spark, on_error, keep_data, progress, embedder, check_axes(axes))
     path, base = find_base(index, if_exists)
     dialects = given_dialects(delimiter=delimiter, decimal=decimal, header=header, encoding=encoding)
-    chosen = index_settings(settings, columns, exclude, dialects)
+    chosen = index_settings(settings, columns, exclude, dialects, tables)
     if if_exists == "add" and base is not None:
-        check_same_settings(base, chosen, settings, columns, exclude)
+        check_same_settings(base, chosen, settings, tables=tables, columns=columns, exclude=exclude)
         if axes is not None:
             raise InvalidParameterError(
                 '`axes` belongs to a new index, and if_exists="add" keeps the one that is there; leave it out, or call '

@@ -35,6 +35,7 @@ def add_build_command(commands: Any) -> None:
     parser.add_argument("index", help="directory of the index, by custom NAME.dfjoin")
     parser.add_argument("--if-exists", choices=("error", "replace", "add"), default="error")
     parser.add_argument("--engine", choices=("spark", "inline"), help="where the work is done; by size if not given")
+    parser.add_argument("--tables", action="append", help="pattern of the tables to read; may be repeated")
     parser.add_argument("--columns", action="append", help="pattern of table/column to index; may be repeated")
     parser.add_argument("--exclude", action="append", help="pattern of table/column to leave out")
     parser.add_argument(
@@ -96,6 +97,7 @@ def _build(options: argparse.Namespace) -> int:
         options.index,
         if_exists=options.if_exists,
         engine=options.engine,
+        tables=options.tables,
         columns=options.columns,
         exclude=options.exclude,
         delimiter=_by_pattern(options.delimiter),

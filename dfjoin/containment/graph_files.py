@@ -22,6 +22,7 @@ _KEYS = (
     ("relationship", "string"),
     ("containment", "double"),
     ("coverage", "double"),
+    ("declared", "boolean"),
 )
 _ROUNDS = 200
 _ILLEGAL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
@@ -54,10 +55,15 @@ def write_graphml(tables: list[str], edges: pd.DataFrame, path: Path) -> None:
         lines.append(f'    <node id="t{i}"><data key="name">{escape(_legal(table))}</data></node>')
     for i, row in enumerate(edges.to_dict("records")):
         ends = f'source="t{number[row["table"]]}" target="t{number[row["key_table"]]}"'
-        data = "".join(f'<data key="{name}">{escape(_legal(str(row[name])))}</data>' for name, _ in _KEYS)
+        data = "".join(f'<data key="{name}">{escape(_legal(_text(row[name])))}</data>' for name, _ in _KEYS)
         lines.append(f"    <edge id={quoteattr(f'e{i}')} {ends}>{data}</edge>")
     lines += ["  </graph>", "</graphml>", ""]
     path.write_text("\n".join(lines), "utf-8")
+
+
+def _text(value: Any) -> str:
+    """Write a value as XML Schema does."""
+    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def _legal(text: str) -> str:

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from dfjoin import _validation as check
 from dfjoin._visible import visible_lines
+from dfjoin.containment.declared_references import with_declared
 from dfjoin.containment.graph_files import draw_graph, write_graphml
 from dfjoin.containment.key_features import KeyCandidates, LakeColumns, find_key_pairs, key_features, own_roles
 from dfjoin.containment.key_model import key_model
@@ -26,6 +27,7 @@ __all__ = ["JoinGraph", "build_graph", "choose_edges"]
 
 _AT_ONCE = 1 << 18
 _SMALLEST_KEPT = 0.02
+_DECLARED = "the database declares it as a foreign key"
 _EDGE = ("table", "column", "key_table", "key_column")
 
 
@@ -46,7 +48,8 @@ class JoinGraph:
         The edges, the best first: ``table, column, key_table, key_column, score`` (probability that the column refers
         to the key), ``relationship`` (``n:1``, or ``1:1`` if no value of the column occurs twice), ``containment``
         (share of the values of the column that the key holds), ``coverage`` (share of the values of the key that the
-        column has), ``cardinality, key_cardinality``.
+        column has), ``cardinality, key_cardinality``, and ``declared``: a database declares the foreign key, its score
+        is 1, and its shares are NaN where its values were not counted, as those of a column of a single value.
     candidates : DataFrame
         The same of all candidates with a score of 0.02 and more; by column, the best first.
     tables : list of str
@@ -290,13 +293,22 @@ def build_graph(snapshot: Snapshot, threshold: float, min_score: float, tables: 
         is_wanted = columns.in_tables(patterns)
         found = KeyCandidates(*(array[is_wanted[found.left] & is_wanted[found.right]] for array in found))
     scored = _score(columns, found)
-    order = np.lexsort((columns.cardinality[scored.pairs.right], -scored.score, scored.pairs.left))
-    pairs = KeyCandidates(*(array[order] for array in scored.pairs))
-    score, features = scored.score[order], scored.features[order]
-    candidates = _frame(columns, pairs, score)
-    edges = candidates.iloc[choose_edges(columns, pairs, score, smallest)].reset_index(drop=True)
-    roles = own_roles(columns, pairs)
-    evidence = [key_model().evidence(*row) for row in zip(features, roles.tolist(), strict=True)]
+    is_wanted = columns.in_tables(patterns) if patterns else np.ones(columns.cardinality.size, bool)
+    pairs, is_declared = with_declared(columns, found, scored.pairs, is_wanted)
+    score = np.append(scored.score, np.ones(pairs.left.size - scored.score.size))
+    score[is_declared] = 1.0
+    order = np.lexsort((columns.cardinality[pairs.right], -score, ~is_declared, pairs.left))
+    pairs = KeyCandidates(*(array[order] for array in pairs))
+    score, is_declared = score[order], is_declared[order]
+    candidates = _frame(columns, pairs, score, is_declared)
+    edges = candidates.iloc[choose_edges(columns, pairs, score, smallest, is_declared)].reset_index(drop=True)
+    model, roles = key_model(), own_roles(columns, pairs).tolist()
+    evidence = [
+        model.evidence(scored.features[place], roles[i]) if place < len(scored.features) else ([], [])
+        for i, place in enumerate(order.tolist())
+    ]
+    for i in np.flatnonzero(is_declared).tolist():
+        evidence[i] = ([_DECLARED, *evidence[i][0]], evidence[i][1])
     return JoinGraph(edges, candidates, names, evidence)
 
 
@@ -326,11 +338,14 @@ def _cut(pairs: KeyCandidates, start: int, stop: int) -> KeyCandidates:
     return KeyCandidates(*(array[start:stop] for array in pairs))
 
 
-def _frame(columns: LakeColumns, pairs: KeyCandidates, score: NDArray[np.float64]) -> pd.DataFrame:
+def _frame(
+    columns: LakeColumns, pairs: KeyCandidates, score: NDArray[np.float64], is_declared: NDArray[np.bool_]
+) -> pd.DataFrame:
     """Name candidates, and tell what is known of them."""
     lefts, rights = ([columns.name(c) for c in side.tolist()] for side in (pairs.left, pairs.right))
     sizes, keys = columns.cardinality[pairs.left], columns.cardinality[pairs.right]
     is_unique = sizes == columns.n_rows[pairs.left] - columns.n_null[pairs.left]
+    matched = np.where(pairs.matched < 0, np.nan, pairs.matched)
     return pd.DataFrame(
         {
             "table": [table for table, _ in lefts],
@@ -339,16 +354,21 @@ def _frame(columns: LakeColumns, pairs: KeyCandidates, score: NDArray[np.float64
             "key_column": [column for _, column in rights],
             "score": score,
             "relationship": np.where(is_unique, "1:1", "n:1").astype(object),
-            "containment": pairs.matched / np.maximum(1, sizes),
-            "coverage": pairs.matched / np.maximum(1, keys),
+            "containment": matched / np.maximum(1, sizes),
+            "coverage": matched / np.maximum(1, keys),
             "cardinality": sizes,
             "key_cardinality": keys,
+            "declared": is_declared,
         }
     )
 
 
 def choose_edges(
-    columns: LakeColumns, pairs: KeyCandidates, score: NDArray[np.float64], threshold: float
+    columns: LakeColumns,
+    pairs: KeyCandidates,
+    score: NDArray[np.float64],
+    threshold: float,
+    is_declared: NDArray[np.bool_] | None = None,
 ) -> NDArray[np.int64]:
     """Choose the foreign keys among their candidates.
 
@@ -360,6 +380,8 @@ def choose_edges(
         Probability of each candidate.
     threshold : float
         The smallest score of an edge.
+    is_declared : ndarray of bool, shape (n,), optional
+        Foreign keys that databases declare: all of them are edges, before the others.
 
     Returns
     -------
@@ -371,10 +393,10 @@ def choose_edges(
     In the order of the scores; of equal scores the smaller key first. A column refers to one key at most, and no edge
     is taken that closes a circle of columns, each of which refers to the next. O(n log n + n × longest chain).
     """
-    positions = np.flatnonzero(score >= threshold)
-    order = positions[
-        np.lexsort((pairs.right[positions], columns.cardinality[pairs.right[positions]], -score[positions]))
-    ]
+    is_sure = np.zeros(score.size, bool) if is_declared is None else is_declared
+    positions = np.flatnonzero((score >= threshold) | is_sure)
+    keys = pairs.right[positions]
+    order = positions[np.lexsort((keys, columns.cardinality[keys], -score[positions], ~is_sure[positions]))]
     refers: dict[int, int] = {}
     chosen = []
     for position in order.tolist():
@@ -382,7 +404,9 @@ def choose_edges(
         end = right
         while end in refers and end != left:
             end = refers[end]
-        if left not in refers and end != left:
+        is_free = left not in refers and end != left
+        if is_free:
             refers[left] = right
+        if is_free or is_sure[position]:
             chosen.append(position)
     return np.array(chosen, np.int64)

@@ -25,6 +25,7 @@ from dfjoin.types import Dialect, Root
 
 __all__ = [
     "COLUMN_FIELDS",
+    "DECLARED_KEYS",
     "DIALECTS",
     "KEPT",
     "KINDS",
@@ -53,6 +54,10 @@ NOT_IN_FILE = -1
 KEPT = "kept"
 """`version` of a table that was given as a frame and whose file is below the index."""
 
+_FOREIGN_KEY = pa.struct(
+    [("columns", pa.list_(pa.string())), ("path", pa.string()), ("key_columns", pa.list_(pa.string()))]
+)
+
 TABLE_FIELDS = pa.struct(
     [
         ("name", pa.string()),
@@ -71,6 +76,8 @@ TABLE_FIELDS = pa.struct(
         ("part_sizes", pa.list_(pa.int64())),
         ("part_times", pa.list_(pa.int64())),
         ("part_fingerprints", pa.list_(pa.uint64())),
+        ("keys", pa.list_(pa.list_(pa.string()))),
+        ("foreign_keys", pa.list_(_FOREIGN_KEY)),
     ]
 )
 """One table: where it comes from, how to read it, and which columns are its own."""
@@ -113,7 +120,7 @@ _SCHEMA = pa.schema(
 )
 
 _OF_PARTS = ("part_sizes", "part_times", "part_fingerprints")
-_MAY_BE_ABSENT = {*_OF_PARTS, "null_spellings", "other_values"}
+_MAY_BE_ABSENT = {*_OF_PARTS, "keys", "foreign_keys", "null_spellings", "other_values"}
 """Fields, all of them lists, that a catalogue does not have whose lists are all empty, as those of dfjoin 0.1.0."""
 
 DIALECTS = "dialects"
@@ -121,6 +128,9 @@ DIALECTS = "dialects"
 
 PARTS = "parts"
 """The feature of a segment that knows the files of a table one by one."""
+
+DECLARED_KEYS = "declared_keys"
+"""The feature of a segment with a table of a database that declares keys."""
 
 _SINCE_DIALECTS = ("header_lines", "decimal", "thousands", "number_columns", "cells")
 """Fields of a dialect that say what its cells are and that earlier readers pass over."""
@@ -150,8 +160,8 @@ def write_catalog(tables: Records, columns: Records, skipped: Records) -> pa.Buf
     Parameters
     ----------
     tables, columns, skipped : list of dict, or pyarrow.StructArray
-        Records with the keys of `TABLE_FIELDS`, `COLUMN_FIELDS` and `SKIPPED_FIELDS`; tables in order
-        of name, columns in order of (table, name), by code point.
+        Records with the keys of `TABLE_FIELDS`, `COLUMN_FIELDS` and `SKIPPED_FIELDS`; those of empty lists may be
+        absent. Tables in order of name, columns in order of (table, name), by code point.
 
     Returns
     -------
@@ -159,7 +169,10 @@ def write_catalog(tables: Records, columns: Records, skipped: Records) -> pa.Buf
     """
     lists = []
     for records, fields in zip((tables, columns, skipped), (TABLE_FIELDS, COLUMN_FIELDS, SKIPPED_FIELDS), strict=True):
-        values = _without_empty(pa.array(records, fields) if isinstance(records, list) else records)
+        if isinstance(records, list):
+            absent: dict[str, Any] = {field.name: [] for field in fields if field.name in _MAY_BE_ABSENT}
+            records = pa.array([{**absent, **record} for record in records], fields)
+        values = _without_empty(records)
         lists.append(pa.LargeListArray.from_arrays(pa.array([0, len(values)], pa.int64()), values))
     sink = pa.BufferOutputStream()
     schema = pa.schema([(field.name, list_.type) for field, list_ in zip(_SCHEMA, lists, strict=True)])
@@ -218,6 +231,7 @@ def catalog_features(tables: pa.StructArray, columns: pa.StructArray) -> tuple[s
     needs = {
         DIALECTS: any(f'"{name}"' in text for text in dialects for name in _SINCE_DIALECTS),
         PARTS: bool(len(tables.field("part_sizes").flatten()) or len(columns.field("other_values").flatten())),
+        DECLARED_KEYS: bool(len(tables.field("keys").flatten()) or len(tables.field("foreign_keys").flatten())),
     }
     return tuple(name for name, is_needed in needs.items() if is_needed)
 
@@ -329,7 +343,7 @@ def replace_field(records: pa.StructArray, name: str, values: NDArray[Any]) -> p
 def _check_records(tables: pa.StructArray, columns: pa.StructArray, skipped: pa.StructArray, is_of_run: bool) -> None:
     """Refuse records with nulls, with numbers out of range, or tables that do not divide the columns."""
     due = [*tables.flatten(), *columns.flatten(), *(skipped.field(name) for name in ("name", "reason"))]
-    if any(_holds_null(array) for array in (tables, columns, skipped, *due)):
+    if any(array.null_count for array in (tables, columns, skipped)) or any(map(_holds_null, due)):
         raise ValueError("it holds nulls")
     widths = tables.field("n_columns").to_numpy().astype(np.int64)
     firsts = tables.field("first_column").to_numpy()
@@ -353,8 +367,12 @@ def _check_records(tables: pa.StructArray, columns: pa.StructArray, skipped: pa.
 
 
 def _holds_null(array: pa.Array) -> bool:
-    """Tell whether an array, or one of its lists, holds a null."""
-    return bool(array.null_count) or (pa.types.is_list(array.type) and bool(array.flatten().null_count))
+    """Tell whether an array, or what its lists and records hold, has a null."""
+    if array.null_count:
+        return True
+    if pa.types.is_struct(array.type):
+        return any(map(_holds_null, array.flatten()))
+    return pa.types.is_list(array.type) and _holds_null(array.flatten())
 
 
 class Catalog:

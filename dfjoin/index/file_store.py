@@ -15,8 +15,9 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 from pyarrow import fs
 
-from dfjoin.errors import IndexNotFoundError, InvalidParameterError
+from dfjoin.errors import IndexNotFoundError, IndexWriteError, InvalidParameterError
 from dfjoin.index.layout import create_file, make_directory
+from dfjoin.index.object_store import reason_of_store
 
 __all__ = ["FileStore", "StoredEntry"]
 
@@ -100,7 +101,10 @@ class FileStore:
             with self._able_to("list files"):
                 infos = self._filesystem.get_file_info(selector)
         except (pa.ArrowException, OSError) as error:
-            raise IndexNotFoundError(f"the index at `{self.uri}` cannot be reached: {error}") from error
+            raise IndexNotFoundError(
+                f"the index at `{self.uri}` cannot be reached: {reason_of_store(error)}. Check the network and the "
+                "credentials"
+            ) from error
         for info in infos:
             is_directory = info.type == fs.FileType.Directory
             modified = info.mtime_ns / 1e9 if info.mtime_ns else 0.0 if is_directory else now
@@ -152,22 +156,42 @@ class FileStore:
             self.write(name, lambda out: shutil.copyfileobj(stream, out, _CHUNK))
 
     def write(self, name: str, write: Callable[[Any], object]) -> None:
-        """Write a file, which is there as a whole or not at all."""
+        """Write a file, which is there as a whole or not at all.
+
+        Raises
+        ------
+        IndexWriteError
+            If an object store does not take it.
+        """
+        if self._filesystem.type_name not in _OBJECT_STORES:
+            self._write_as_draft(name, write)
+            return
+        try:
+            with (
+                self._able_to("write files"),
+                self._filesystem.open_output_stream(self._there(name), compression=None) as stream,
+            ):
+                write(stream)
+        except (pa.ArrowException, OSError) as error:
+            raise IndexWriteError(
+                f"the index at `{self.uri}` cannot be written: {reason_of_store(error)}. Nothing of this change is "
+                "visible; check the network and the credentials, and repeat it"
+            ) from error
+
+    def _write_as_draft(self, name: str, write: Callable[[Any], object]) -> None:
+        """Write a file beside its place, and rename it."""
         target = self._there(name)
-        is_whole = self._filesystem.type_name in _OBJECT_STORES
+        draft = f"{name}.{uuid.uuid4().hex}.draft"
         with self._able_to("write files"):
-            if not is_whole:
-                self._filesystem.create_dir(str(PurePosixPath(target).parent), recursive=True)
-            draft = name if is_whole else f"{name}.{uuid.uuid4().hex}.draft"
+            self._filesystem.create_dir(str(PurePosixPath(target).parent), recursive=True)
             with self._filesystem.open_output_stream(self._there(draft), compression=None) as stream:
                 write(stream)
-        if draft != name:
-            try:
-                with self._able_to("rename files"):
-                    self._filesystem.move(self._there(draft), target)
-            except BaseException:
-                self.discard(draft)
-                raise
+        try:
+            with self._able_to("rename files"):
+                self._filesystem.move(self._there(draft), target)
+        except BaseException:
+            self.discard(draft)
+            raise
 
     @contextmanager
     def claim(self, name: str) -> Iterator[None]:

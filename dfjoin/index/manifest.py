@@ -17,7 +17,7 @@ from dfjoin.errors import (
     IndexVersionError,
     shortlist,
 )
-from dfjoin.index.catalog import DIALECTS, PARTS
+from dfjoin.index.catalog import DECLARED_KEYS, DIALECTS, PARTS
 from dfjoin.index.components import ComponentMeta
 from dfjoin.index.json_shape import check_shape
 from dfjoin.index.layout import MODELS, SEGMENTS
@@ -44,9 +44,12 @@ _FORMAT = "dfjoin-index"
 _NULL_EVIDENCE = "null_evidence"
 """The feature of an index whose columns decide which texts are nulls: a query has to be read by the same rule."""
 
+_TABLES = "tables"
+"""The feature of an index whose settings say which tables are read: only a writer has to know."""
+
 FEATURES = {
     "0.1.0": ("tokens", "catalog", "signatures"),
-    "0.2.0": ("patterns", "vectors", "axes", "rows", _NULL_EVIDENCE, DIALECTS, PARTS),
+    "0.2.0": ("patterns", "vectors", "axes", "rows", _NULL_EVIDENCE, DIALECTS, PARTS, DECLARED_KEYS, _TABLES),
 }
 """Version of dfjoin → the features of the format that it was the first to read; a new feature needs a new version."""
 
@@ -271,7 +274,7 @@ class Manifest:
                 "format": _FORMAT,
                 "format_version": FORMAT_VERSION,
                 "reader_features": features,
-                "writer_features": features,
+                "writer_features": [*features, *([_TABLES] if self.settings.tables else [])],
                 "created_by": self.created_by,
                 "created_at": self.created_at,
                 "operation": self.operation,

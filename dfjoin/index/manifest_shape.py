@@ -54,6 +54,7 @@ _SETTINGS = Record(
         "samples": Whole(),
         "segment_bytes": Whole(1),
         "task_bytes": Whole(1),
+        "tables": _TEXTS,
         "columns": _TEXTS,
         "exclude": _TEXTS,
         "dialects": ListOf(_DIALECTS),

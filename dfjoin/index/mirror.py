@@ -15,13 +15,13 @@ from hashlib import blake2b
 from pathlib import Path, PurePosixPath
 
 import pyarrow as pa
-from pyarrow import fs
 
 from dfjoin import _validation as check
 from dfjoin._user_cache import user_cache
 from dfjoin.errors import InvalidParameterError
 from dfjoin.index.file_store import FileStore
 from dfjoin.index.layout import FRAMES, MANIFESTS, manifest_path, version_of
+from dfjoin.index.object_store import open_filesystem
 
 __all__ = [
     "Mirror",
@@ -62,7 +62,7 @@ def index_place(index: str | os.PathLike[str]) -> Path:
     known = _mirrors.get(directory)
     if known is None:
         try:
-            filesystem, path = fs.FileSystem.from_uri(text)
+            filesystem, path = open_filesystem(text)
         except (pa.ArrowException, OSError, ValueError, ImportError) as error:
             reason = " ".join(str(error).replace(text, shown).split())[:300]
             raise InvalidParameterError(

@@ -22,6 +22,7 @@ from dfjoin.ingest.embed_driver import add_vectors_of
 from dfjoin.ingest.engine import LateEngine
 from dfjoin.ingest.sent_embedder import require_sendable
 from dfjoin.ingest.source import frames_place, gather
+from dfjoin.sources.database_server import one_snapshot
 from dfjoin.types import IndexSettings
 
 __all__ = ["build", "find_base"]
@@ -77,7 +78,7 @@ def build(path: Path, base: Manifest | None, settings: IndexSettings, options: B
     Whatever interrupts it, the version before stays the latest; what was written is removed, or is an
     orphan that no version names.
     """
-    with Uncommitted(path) as written, frames_place(path, options.keep_data) as frames:
+    with Uncommitted(path) as written, frames_place(path, options.keep_data) as frames, one_snapshot():
         chosen = None if options.embedder is None else choose_for_index(options.embedder, None, settings)
         late = LateEngine(options.engine, options.spark, options.progress)
         _make(path)

@@ -17,7 +17,7 @@ from dfjoin.vectors.axis_specs import AxisSpec
 
 __all__ = ["BuildOptions", "check_same_settings", "given_dialects", "index_settings"]
 
-_FIXED = ("unicode_version", "columns", "exclude", "dialects", "partition_ends")  # set by other arguments
+_FIXED = ("unicode_version", "tables", "columns", "exclude", "dialects", "partition_ends")  # set by other arguments
 _LEGAL = {
     "delimiter": "one character",
     "decimal": '"." or ","',
@@ -111,14 +111,16 @@ def _is_legal(name: str, value: Any) -> bool:
         return False
 
 
-def index_settings(settings: Any, columns: Any = None, exclude: Any = None, dialects: Any = ()) -> IndexSettings:
+def index_settings(
+    settings: Any, columns: Any = None, exclude: Any = None, dialects: Any = (), tables: Any = None
+) -> IndexSettings:
     """Check the settings of a new index and complete them.
 
     Parameters
     ----------
     settings : dict, IndexSettings or None
-    columns, exclude : str, list of str or None
-        Patterns of the columns to index, and to leave out.
+    columns, exclude, tables : str, list of str or None
+        Patterns of the columns to index, and to leave out, and of the tables to read.
     dialects : tuple
         As `given_dialects` returns them.
     """
@@ -156,15 +158,19 @@ def index_settings(settings: Any, columns: Any = None, exclude: Any = None, dial
         null_evidence=chosen.null_evidence and spellings == IndexSettings.null_spellings,
         unicode_version=UNICODE_VERSION,
         partition_ends=(),
+        tables=check.check_patterns(tables, "tables"),
         columns=check.check_patterns(columns, "columns"),
         exclude=check.check_patterns(exclude, "exclude"),
         dialects=dialects,
     )
 
 
-def check_same_settings(base: Manifest, chosen: IndexSettings, settings: Any, columns: Any, exclude: Any) -> None:
-    """Refuse settings that differ from those of the index that is added to: they are frozen."""
-    given = {"columns": columns, "exclude": exclude, "dialects": chosen.dialects or None}
+def check_same_settings(base: Manifest, chosen: IndexSettings, settings: Any, **given: Any) -> None:
+    """Refuse settings that differ from those of the index that is added to: they are frozen.
+
+    `given` are the arguments `tables`, `columns` and `exclude`.
+    """
+    given = {"tables": None, "columns": None, "exclude": None, **given, "dialects": chosen.dialects or None}
     if isinstance(settings, dict) and not {"null_spellings", "null_evidence"} & set(settings):
         chosen = replace(chosen, null_evidence=base.settings.null_evidence)
     differing = [

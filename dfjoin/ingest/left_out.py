@@ -19,7 +19,24 @@ from dfjoin.values.nulls import NullEvidence
 from dfjoin.values.profile import Profile, kind_of, merge_profiles
 from dfjoin.values.value_set import ValueSet, keep_values
 
-__all__ = ["LeftOutColumn", "describe_left_out", "is_wanted"]
+__all__ = ["LeftOutColumn", "describe_left_out", "is_wanted", "is_wanted_table", "may_hold_wanted"]
+
+
+def is_wanted_table(name: str, settings: IndexSettings) -> bool:
+    """Tell whether the patterns let a table be read."""
+    return not settings.tables or _matches(name, settings.tables)
+
+
+def may_hold_wanted(name: str, settings: IndexSettings) -> bool:
+    """Tell whether a file of this name may hold a table, called ``<name>/…``, that the patterns let be read.
+
+    Examples
+    --------
+    >>> may_hold_wanted("book.xlsx", IndexSettings(tables=("book*/May",)))
+    True
+    """
+    starts = (pattern[:end] for pattern in settings.tables for end in range(len(pattern) + 1))
+    return is_wanted_table(name, settings) or any(fnmatch.fnmatchcase(f"{name}/", start) for start in starts)
 
 
 def is_wanted(table: str, column: str, settings: IndexSettings) -> bool:

@@ -19,9 +19,10 @@ from dfjoin.errors import TableReadError
 from dfjoin.index.catalog import write_catalog
 from dfjoin.index.component_files import removed_on_error
 from dfjoin.index.layout import CATALOG_FILE, RUNS, create_file, make_directory, run_directory
+from dfjoin.index.object_store import is_of_store
 from dfjoin.index.runs import write_run
 from dfjoin.ingest.column_buffer import ColumnReader, EntryBuffer
-from dfjoin.ingest.left_out import LeftOutColumn, is_wanted
+from dfjoin.ingest.left_out import LeftOutColumn, is_wanted, is_wanted_table
 from dfjoin.ingest.row_spool import RowCollector, TableCells
 from dfjoin.ingest.undecided import Undecided, write_undecided
 from dfjoin.sources.delimited import max_columns_error
@@ -107,8 +108,13 @@ def feeds_of_file(
 ) -> Iterator[tuple[str, Callable[[], TableFeed]]]:
     """Find the tables of a source, by name; raises `TableReadError` with the reason if it holds none."""
     settings = settings or IndexSettings()
+    n = 0
     for table, opened in tables_of(source, settings.given_dialect(source.name), settings.max_columns):
-        yield table.name, partial(_feed_of, table, opened)
+        if is_wanted_table(table.name, settings):
+            n += 1
+            yield table.name, partial(_feed_of, table, opened)
+    if not n:
+        raise TableReadError("`tables` names none of its tables")
 
 
 def _feed_of(source: TableSource, opened: Callable[[], TableReader]) -> TableFeed:
@@ -118,7 +124,9 @@ def _feed_of(source: TableSource, opened: Callable[[], TableReader]) -> TableFee
         raise TableReadError("the table has no columns")
     dialect = "" if reader.dialect is None else _spelled(reader.dialect)
     marks = part_fingerprints(source, source.parts) if source.part_stats else []
-    record = table_record(source, marks) | {"dialect": dialect}
+    declared = reader.declared()
+    foreign_keys = [one._asdict() for one in declared.foreign_keys]
+    record = table_record(source, marks) | {"dialect": dialect, "keys": declared.keys, "foreign_keys": foreign_keys}
     if not marks:
         record["fingerprint"] = reader.fingerprint()
     return TableFeed(record, reader.names, reader.batches(), source.size, source.left_out)
@@ -225,21 +233,26 @@ def _read_source(
     """
     n_rows, skipped, n_read = 0, [], 0
     name = source.name
-    place = {"size": source.size, "mtime_ns": source.mtime_ns}
     try:
         for name, opened in feeds(source):
             try:
                 n_rows += _read_table(opened(), settings, buffer, collected)
                 n_read += 1
             except TableReadError as error:
-                skipped.append({"name": name, "reason": str(error), **place})
+                skipped.append(_skip_record(name, source, error))
             name = source.name
     except TableReadError as error:
-        skipped.append({"name": name, "reason": str(error), **place})
+        skipped.append(_skip_record(name, source, error))
     if skipped and not n_read:
         skipped = [{**skipped[0], "name": source.name}]
     collected.skipped += skipped
     return n_rows
+
+
+def _skip_record(name: str, source: TableSource, error: TableReadError) -> dict[str, Any]:
+    """Return the record of a table that cannot be read; without a time, so that it is tried again, where that helps."""
+    time = 0 if is_of_store(error.__cause__) else source.mtime_ns
+    return {"name": name, "reason": str(error), "size": source.size, "mtime_ns": time}
 
 
 @dataclass

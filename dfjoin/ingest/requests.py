@@ -77,14 +77,14 @@ def run_request(
             "on_error": on_error,
             "progress": str(progress) if progress else None,
             "roots": [root.__dict__ for root in dict.fromkeys(table.root for table in tables)],
-            "tables": [_table_to_dict(table) for table in tables],
+            "sources": [_table_to_dict(table) for table in tables],
         }
     )
 
 
 def head_of(request: str) -> dict[str, Any]:
     """Read a request but for the tables, its last field: the driver looks at thousands in a request otherwise."""
-    head, cut, _ = request.partition(', "tables": [')
+    head, cut, _ = request.partition(', "sources": [')
     values: dict[str, Any] = json.loads(head + "}" if cut else request)
     return values
 
@@ -325,7 +325,7 @@ def _execute(request: str, on_table: Callable[[int, int], None] | None) -> str:
 def _run(values: dict[str, Any], report: _Report | None) -> str:
     index, settings = _place_and_settings(values)
     roots = {root["id"]: Root(**root) for root in values["roots"]}
-    tables = [_source_from_dict(table, roots) for table in values["tables"]]
+    tables = [_source_from_dict(table, roots) for table in values["sources"]]
     try:
         meta = build_run(tables, index, settings, on_error=values["on_error"], on_table=report)
     except TableReadError as error:

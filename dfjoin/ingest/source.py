@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Protocol, TypeAlias
-from urllib.parse import unquote
+from urllib.parse import unquote, urlsplit
 
 import pandas as pd
 import pyarrow as pa
@@ -24,17 +24,20 @@ from dfjoin.frames.given_frame import frame_of, is_frame
 from dfjoin.index.catalog import KEPT
 from dfjoin.index.commit import Uncommitted
 from dfjoin.index.layout import FRAMES, create_file, make_directory
-from dfjoin.ingest.left_out import describe_left_out, is_wanted
+from dfjoin.ingest.left_out import describe_left_out, is_wanted, is_wanted_table, may_hold_wanted
 from dfjoin.ingest.read_task import RunMeta
 from dfjoin.ingest.table_spool import TableSpool
+from dfjoin.sources.database_server import uri_of
 from dfjoin.sources.listing import Listing
 from dfjoin.sources.table_kinds import (
+    KINDS,
     READABLE,
     TableKind,
     kind_of_scheme,
     place_of_database,
     tables_of_database,
 )
+from dfjoin.sources.table_versions import split_version
 from dfjoin.types import IndexSettings, Root, SkippedFile, TableSource
 from dfjoin.values.frames import frame_to_table, is_pandas, is_spark
 
@@ -122,7 +125,7 @@ def gather(
 
     Parameters
     ----------
-    source : path, glob, list of paths, Spark table name or list of them, mapping of str to DataFrame
+    source : path, glob, list of paths, URI, callable, Spark table name or list of them, mapping of str to DataFrame
         As in `dfjoin.build_lake`.
     roots : list of Root
         Roots that the index has already; tables of a further one are prefixed with its name.
@@ -133,7 +136,7 @@ def gather(
     written : Uncommitted
         Takes note of what is written.
     settings : IndexSettings
-        Its patterns tell which columns of frames are not written.
+        Its patterns tell which tables are read, and which columns of frames are not written.
 
     Returns
     -------
@@ -159,16 +162,40 @@ def gather(
                 "Python, by spark_ext.build_index(spark, tables=[...], index=...), else check the spelling"
             )
         given = spark_tables({name: name for name in names}, root_for("spark", "spark:", "spark", roots))
-    elif isinstance(source, str) and (kind := kind_of_scheme(source)) is not None:
-        given = _gather_database(source, kind, roots)
+    elif (uri := _uri_of(source)) is not None and (kind := kind_of_scheme(uri)) is not None:
+        given = _gather_database(source, uri, kind, roots)
     else:
         given = _gather_files(source, roots)
+    if settings.tables:
+        given.tables = TableSpool(table for table in given.tables if _may_be_wanted(table, settings))
+        given.extra = [job for job in given.extra if is_wanted_table(job.name, settings)]
     given.roots = [*roots, *(root for root in given.roots if root not in roots)]
     if not given.tables and not given.extra:
         first = f"{given.skipped[0].name}: {given.skipped[0].reason}" if given.skipped else ""
         reasons = f"; {len(given.skipped)} skipped, the first: {first}" if first else ""
-        raise InvalidParameterError(f"`source` holds no table that dfjoin reads ({READABLE}){reasons}; check the path")
+        named = "`tables` names" if settings.tables else "dfjoin reads"
+        raise InvalidParameterError(f"`source` holds no table that {named} ({READABLE}){reasons}; check the path")
     return given
+
+
+def _may_be_wanted(table: TableSource, settings: IndexSettings) -> bool:
+    """Tell whether a source is, or may hold, a table that the patterns let be read."""
+    is_one = is_wanted_table if not KINDS[table.format].has_members else may_hold_wanted
+    return is_one(table.name, settings)
+
+
+def _uri_of(source: Any) -> str | None:
+    """Return the text of a source, or the one that it returns; None for a source of another kind."""
+    if not callable(source):
+        return source if isinstance(source, str) else None
+    uri = uri_of(source)
+    kind = kind_of_scheme(uri)
+    if kind is None or kind.endings:
+        raise InvalidTypeError(
+            "`source` may be a function that returns the URI of a database on a server, as "
+            f"postgresql://user:password@host/database; got one that returns a URI of {urlsplit(uri).scheme!r}"
+        )
+    return uri
 
 
 def root_for(kind: str, uri: str, name: str, roots: list[Root]) -> Root:
@@ -189,8 +216,8 @@ def root_for(kind: str, uri: str, name: str, roots: list[Root]) -> Root:
     return Root(number, _free_name(name, {root.name for root in roots}), uri, kind)  # type: ignore[arg-type]
 
 
-def _gather_database(uri: str, kind: TableKind, roots: list[Root]) -> Input:
-    """List the tables of a database that a URI names: a file, or a server."""
+def _gather_database(source: Any, uri: str, kind: TableKind, roots: list[Root]) -> Input:
+    """List the tables of a database, a file or a server; `source` is its URI, or returns it."""
     if not kind.is_ready():
         raise MissingDependencyError(
             f"`source` is a database of {kind.name}, and reading it needs `{kind.library}`, which is not installed; "
@@ -199,15 +226,15 @@ def _gather_database(uri: str, kind: TableKind, roots: list[Root]) -> Input:
     if kind.endings:
         path = unquote(uri.partition("://")[2].partition("?")[0]).removeprefix("/")
         return _gather_files(path if os.path.exists(path) else f"/{path}", roots, kind.name)  # noqa: PTH110
-    place = place_of_database(uri, kind)
-    root = root_for("database", place, place.rpartition("/")[2], roots)
+    place = place_of_database(source, kind)
+    root = root_for("database", place, place.rstrip("/").rpartition("/")[2], roots)
     prefix = "" if not roots or root == roots[0] else f"{root.name}/"
     try:
         listed = [replace(table, name=prefix + table.name) for table in tables_of_database(root, kind)]
     except TableReadError as error:
         raise InvalidParameterError(
             f"`source` must be a database that can be read: {error}. Check host and name; user and password may "
-            "stand in the URI, which is kept without them, or in the environment"
+            "stand in the URI, which is kept without them, or in the environment, or a function returns the URI"
         ) from None
     return Input([root], TableSpool(listed))
 
@@ -217,6 +244,7 @@ def _gather_files(source: Any, roots: list[Root], kind: str = "") -> Input:
 
     Their names are their paths below the root, behind the root's name unless it is the first.
     """
+    source, version = split_version(source)
     listing = Listing(source, kind)
     listed = listing.root
     above = [r for r in roots if r.kind == "files" and f"{listed.uri}/".startswith(f"{r.uri.rstrip('/')}/")]
@@ -224,19 +252,25 @@ def _gather_files(source: Any, roots: list[Root], kind: str = "") -> Input:
     below = listed.uri[len(root.uri.rstrip("/")) :].lstrip("/")
     start = f"{below}/" if below else ""
     prefix = start if not roots or root == roots[0] else f"{root.name}/{start}"
+    ending = f"@{version}" if version else ""
     tables = TableSpool(
         TableSource(
-            prefix + table.name,
+            prefix + table.name + ending,
             root,
             start + table.path,
             table.format,
             table.size,
             table.mtime_ns,
             tuple([start + part for part in table.parts]),
+            version=version,
             part_stats=table.part_stats,
         )
         for table in listing.tables()
     )
+    if version and [KINDS[table.format].has_version and not table.member for table in tables] != [True]:
+        raise InvalidParameterError(
+            f"`source` names version {version!r}, which a Delta or Iceberg table may have; give the directory of one"
+        )
     return Input([root], tables, [SkippedFile(prefix + file.name, file.reason) for file in listing.skipped()])
 
 

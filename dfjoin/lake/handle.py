@@ -55,7 +55,8 @@ def open_lake(
     version : int, optional
         A version that still exists; the latest by default.
     roots : mapping of str, optional
-        Name of a root → the place where its tables are now, for a lake that was moved.
+        Name of a root → the place where its tables are now, for a lake that was moved; for a database its URI with user
+        and password, or a function that returns it, if the environment does not have these.
     verify : {None, "sample"}
         With ``"sample"`` component files are compared with their CRC-32 for 80 ms, in an order that changes with
         the version and with the day. `Lake.verify` compares all files.

@@ -331,7 +331,8 @@ class LakeContents(OpenedLake):
         weighs names of columns and tables, uniqueness, serial numbers, the number of keys that hold the column, and
         which of them is the smallest (weights and figures in ``dfjoin/containment/key_model.json``). A column refers to
         one key at most, and no edges form a circle of columns. A column of a single value is looked up by the sample
-        that the catalogue keeps of it. Composite keys are not found.
+        that the catalogue keeps of it. Composite keys are not found. Foreign keys that a database declares are edges in
+        any case, and come first.
 
         Examples
         --------

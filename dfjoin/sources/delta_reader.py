@@ -1,4 +1,4 @@
-"""Opening Delta tables without Spark: the live rows of the latest version."""
+"""Opening Delta tables without Spark: the live rows of the latest version, or of an older one."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from dfjoin._optional import import_optional
 from dfjoin.errors import TableReadError
 from dfjoin.sources.roots import is_below, local_path, resolve
 from dfjoin.sources.table_reader import TableFile, TableReader, open_typed, with_reasons
+from dfjoin.sources.table_versions import number_or_time
 from dfjoin.types import TableSource
 
 __all__ = ["fingerprint_of_delta", "open_delta"]
@@ -22,11 +23,14 @@ _ROWS_PER_BATCH = 1 << 15
 
 
 def _table_of(source: TableSource) -> Any:
-    """Open the latest version of a table."""
+    """Open the version of a table that is named, the latest by default."""
     deltalake = import_optional("deltalake", extra="delta", purpose="reading Delta tables")
     base = local_path(source.root.uri)
     place = resolve(source.root, source.path) if base is not None else f"{source.root.uri.rstrip('/')}/{source.path}"
-    return deltalake.DeltaTable(place)
+    table = deltalake.DeltaTable(place)
+    if source.version:
+        table.load_as_version(number_or_time(source.version))
+    return table
 
 
 def _check_places(table: Any, source: TableSource, has_vectors: bool) -> None:

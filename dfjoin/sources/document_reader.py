@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 
@@ -25,12 +25,19 @@ _DEEPEST = 50
 _ROWS_PER_BATCH = 1 << 14
 
 
+class _Children(NamedTuple):
+    """Objects of lists, and for each the number of the row that holds it."""
+
+    parents: list[int]
+    rows: list[dict[str, Any]]
+
+
 @dataclass
 class _Table:
     """Objects as rows whose fields are flat, and the lists of objects that they hold, by name."""
 
     rows: list[dict[str, Any]] = field(default_factory=list)
-    children: dict[str, list[tuple[int, dict[str, Any]]]] = field(default_factory=dict)
+    children: dict[str, _Children] = field(default_factory=dict)
 
 
 def members_of_json(file: TableFile) -> Iterator[Member]:
@@ -68,7 +75,7 @@ def _tables_of(document: Any) -> Iterator[tuple[str, _Table]]:
     found = _lists_of(document)
     if not found:
         raise TableReadError("it is neither an array of objects nor an object that has one")
-    pending = [("" if len(found) == 1 else name, [(-1, row) for row in rows], None) for name, rows in found.items()]
+    pending = [("" if len(found) == 1 else name, _Children([], rows), None) for name, rows in found.items()]
     n = 0
     while pending:
         name, rows, keys = pending.pop(0)
@@ -100,13 +107,17 @@ def _is_list_of_objects(value: Any) -> bool:
     return isinstance(value, list) and bool(value) and all(isinstance(row, dict) for row in value)
 
 
-def _flattened(rows: list[tuple[int, dict[str, Any]]], keys: Any) -> _Table:
+def _flattened(given: _Children, keys: Any) -> _Table:
     """Make rows of objects: fields of objects within them are named ``a.b``, lists of objects are set apart."""
     table = _Table()
-    for parent, row in rows:
+    kinds = set().union(*(map(type, row.values()) for row in given.rows))
+    if keys is None and not kinds & {dict, list}:
+        table.rows = given.rows
+        return table
+    for number, row in enumerate(given.rows):
         flat: dict[str, Any] = {}
         if keys is not None:
-            flat[keys[0]] = keys[1][parent]
+            flat[keys[0]] = keys[1][given.parents[number]]
         _flatten(row, "", flat, table, 0)
         table.rows.append(flat)
     return table
@@ -119,8 +130,10 @@ def _flatten(value: dict[str, Any], start: str, flat: dict[str, Any], table: _Ta
         own = f"{start}{name}"
         if isinstance(inner, dict):
             _flatten(inner, f"{own}.", flat, table, depth + 1)
-        elif _is_list_of_objects(inner):
-            table.children.setdefault(own, []).extend((len(table.rows), row) for row in inner)
+        elif type(inner) is list and _is_list_of_objects(inner):
+            parents, rows = table.children.setdefault(own, _Children([], []))
+            parents += [len(table.rows)] * len(inner)
+            rows += inner
         elif inner != []:
             flat[own] = inner
 
@@ -138,9 +151,10 @@ def _key_of(rows: list[dict[str, Any]]) -> tuple[str, list[Any]]:
 def _open_rows(file: TableFile, rows: list[dict[str, Any]]) -> TableReader:
     seen: dict[str, None] = {}
     for row in rows:
-        seen.update(dict.fromkeys(row))
-        if len(seen) > file.wanted.limit:
-            raise max_columns_error(file.wanted.limit)
+        if not row.keys() <= seen.keys():
+            seen.update(dict.fromkeys(row))
+            if len(seen) > file.wanted.limit:
+                raise max_columns_error(file.wanted.limit)
     raw = list(seen)
     names = clean_names(raw)
     file.wanted.check(names)

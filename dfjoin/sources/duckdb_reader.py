@@ -13,6 +13,8 @@ from pyarrow import fs
 
 from dfjoin._optional import import_optional
 from dfjoin.errors import TableReadError
+from dfjoin.sources.database_server import quoted
+from dfjoin.sources.declared_keys import DeclaredKeys, group_constraints
 from dfjoin.sources.table_reader import Member, TableFile, TableReader, open_typed, reject_pointer, with_reasons
 
 __all__ = ["members_of_duckdb"]
@@ -22,6 +24,11 @@ _CLOSED = {"enable_external_access": "false", "threads": "1"}
 _TABLES = """
 SELECT schema_name, table_name FROM duckdb_tables() WHERE NOT internal
 UNION ALL SELECT schema_name, view_name FROM duckdb_views() WHERE NOT internal ORDER BY ALL
+"""
+_KEYS = """
+SELECT constraint_index, constraint_column_names, coalesce(referenced_table, ''), referenced_column_names
+FROM duckdb_constraints() WHERE constraint_type IN ('PRIMARY KEY', 'UNIQUE', 'FOREIGN KEY')
+AND schema_name = ? AND table_name = ? ORDER BY constraint_index
 """
 
 
@@ -49,21 +56,29 @@ def members_of_duckdb(file: TableFile) -> Iterator[Member]:
         base = _DuckFile(file.path)
         tables = base.connection.execute(_TABLES).fetchall()
     for schema, table in tables:
-        name = table if schema == "main" else f"{schema}.{table}"
-        yield Member(name, partial(_open_table, file, base, f"{_quoted(schema)}.{_quoted(table)}"))
+        yield Member(_member_of(schema, table), partial(_open_table, file, base, (schema, table)))
 
 
-def _quoted(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"'
+def _member_of(schema: str, table: str) -> str:
+    return table if schema == "main" else f"{schema}.{table}"
 
 
-def _open_table(file: TableFile, base: _DuckFile, table: str) -> TableReader:
+def _open_table(file: TableFile, base: _DuckFile, names: tuple[str, str]) -> TableReader:
+    table = ".".join(map(quoted, names))
     with with_reasons(), contextlib.closing(base.reader(f"SELECT * FROM {table} LIMIT 0")) as empty:
         schema = empty.schema
 
     def batches(columns: list[str]) -> Iterator[pa.RecordBatch]:
-        chosen = ", ".join(map(_quoted, columns))
+        chosen = ", ".join(map(quoted, columns))
         if columns:
             yield from base.reader(f"SELECT {chosen} FROM {table}")
 
-    return open_typed(file, schema, batches)
+    def declared() -> DeclaredKeys:
+        found = base.connection.execute(_KEYS, names).fetchall()
+        return group_constraints(
+            (str(number), own, f"{file.source.parts[0]}/{_member_of(names[0], other)}" if other else "", key)
+            for number, columns, other, keys in found
+            for own, key in zip(columns, keys or [""] * len(columns), strict=True)
+        )
+
+    return open_typed(file, schema, batches, declared)

@@ -1,70 +1,126 @@
-"""Opening Iceberg tables by their directory, without a catalogue: the rows of the current snapshot."""
+"""Opening Iceberg tables, by their directory or by the name of a catalogue: the rows of a snapshot."""
 
 from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
+from urllib.parse import urlsplit
 
 import pyarrow as pa
 from pyarrow import fs
 
 from dfjoin._optional import import_optional
-from dfjoin.errors import TableReadError
+from dfjoin.errors import InvalidParameterError, TableReadError
+from dfjoin.sources.database_server import path_of_table, schema_and_table, uri_of
 from dfjoin.sources.roots import is_below, local_path, open_root, resolve
 from dfjoin.sources.table_reader import TableFile, TableReader, open_typed, with_reasons
-from dfjoin.types import TableSource
+from dfjoin.sources.table_versions import number_or_time
+from dfjoin.types import Root, TableSource
 
-__all__ = ["fingerprint_of_iceberg", "open_iceberg"]
+__all__ = ["fingerprint_of_iceberg", "open_iceberg", "place_of_iceberg", "tables_of_iceberg"]
 
 _METADATA = re.compile(r"v?(\d+)(?:-[^/]*)?(?:\.gz)?\.metadata\.json")
 
 
+def place_of_iceberg(given: str | Callable[[], str]) -> str:
+    """Return the URI of a catalogue, ``iceberg://name``, and of a namespace in it: ``iceberg://name/namespace``."""
+    parts = urlsplit(uri_of(given))
+    if not parts.netloc or "@" in parts.netloc or parts.query:
+        raise InvalidParameterError(
+            "`source` must name a catalogue of pyiceberg alone: iceberg://name or iceberg://name/namespace; its "
+            "address and credentials stand in ~/.pyiceberg.yaml or in PYICEBERG_CATALOG__<NAME>__URI and the like"
+        )
+    return f"iceberg://{parts.netloc}/{parts.path.strip('/')}".rstrip("/")
+
+
+def _catalogue_of(root: Root) -> Any:
+    catalogues = import_optional("pyiceberg.catalog", extra="iceberg", purpose="reading Iceberg tables")
+    return catalogues.load_catalog(urlsplit(root.uri).netloc)
+
+
+def tables_of_iceberg(root: Root) -> Iterator[TableSource]:
+    """List the tables of a catalogue, or of a namespace in it, as ``namespace.table``."""
+    with with_reasons():
+        catalogue = _catalogue_of(root)
+        top = urlsplit(root.uri).path.strip("/")
+        waiting = [tuple(top.split("."))] if top else list(catalogue.list_namespaces())
+        found = []
+        while waiting:
+            namespace = waiting.pop()
+            found += catalogue.list_tables(namespace)
+            waiting += [below for below in catalogue.list_namespaces(namespace) if len(below) > len(namespace)]
+    for *namespace, table in sorted(set(found)):
+        path = path_of_table(".".join(namespace), table)
+        yield TableSource(".".join([*namespace, table]), root, path, "iceberg", 0, 0, (path,))
+
+
 def _table_of(source: TableSource) -> Any:
-    """Open a table by the latest of its metadata files: the one of the highest number."""
+    """Open a table by its catalogue, or by the latest of its metadata files: the one of the highest number."""
+    if source.root.kind == "database":
+        namespace, name = schema_and_table(source.path)
+        return _catalogue_of(source.root).load_table((*namespace.split("."), name))
     pyiceberg = import_optional("pyiceberg.table", extra="iceberg", purpose="reading Iceberg tables")
     filesystem, _ = open_root(source.root.uri)
     place = resolve(source.root, source.path)
     found = []
     for info in filesystem.get_file_info(fs.FileSelector(f"{place}/metadata")):
-        name = _METADATA.fullmatch(info.base_name)
-        if name is not None:
-            found.append((int(name[1]), info.mtime_ns or 0, info.base_name))
+        number = _METADATA.fullmatch(info.base_name)
+        if number is not None:
+            found.append((int(number[1]), info.mtime_ns or 0, info.base_name))
     if not found:
         raise TableReadError("the table has no metadata file")
     base = place if local_path(source.root.uri) is not None else f"{source.root.uri.rstrip('/')}/{source.path}"
     return pyiceberg.StaticTable.from_metadata(f"{base}/metadata/{max(found)[2]}")
 
 
-def _mark(table: Any) -> int:
-    known = table.metadata
-    text = f"iceberg:{known.table_uuid}:{known.current_snapshot_id}:{known.current_schema_id}"
+def _snapshot_of(table: Any, source: TableSource) -> Any:
+    """Return the snapshot that is named, the current one by default; None of a table without rows."""
+    if not source.version:
+        return table.current_snapshot()
+    wanted = number_or_time(source.version)
+    if isinstance(wanted, int):
+        found = table.snapshot_by_id(wanted)
+    else:
+        found = table.snapshot_as_of_timestamp(int(wanted.timestamp() * 1000))
+    if found is None:
+        raise TableReadError(f"the table has no snapshot {source.version}; `v` stands before the id of a snapshot")
+    return found
+
+
+def _mark(table: Any, source: TableSource) -> int:
+    known, snapshot = table.metadata, _snapshot_of(table, source)
+    schema = known.current_schema_id if not source.version else snapshot.schema_id
+    text = f"iceberg:{known.table_uuid}:{snapshot.snapshot_id if snapshot else None}:{schema}"
     return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=8).digest(), "little")
 
 
 def fingerprint_of_iceberg(source: TableSource) -> int:
     """Tell the snapshot of a table, whose files are not read."""
     with with_reasons():
-        return _mark(_table_of(source))
+        return _mark(_table_of(source), source)
 
 
 def open_iceberg(file: TableFile) -> TableReader:
     """Open a table, see `dfjoin.sources.readers.open_table`."""
     with with_reasons():
         table = _table_of(file.source)
-        _check_places(table, file.source)
-        schema = table.schema().as_arrow()
-        mark = _mark(table)
+        snapshot = _snapshot_of(table, file.source)
+        number = snapshot.snapshot_id if file.source.version else None
+        if file.source.root.kind != "database":
+            _check_places(table.scan(snapshot_id=number), file.source)
+        schema = table.scan(snapshot_id=number).projection().as_arrow()
+        mark = _mark(table, file.source)
 
     def batches(columns: list[str]) -> Iterator[pa.RecordBatch]:
-        for batch in table.scan(selected_fields=tuple(columns)).to_arrow_batch_reader():
+        for batch in table.scan(snapshot_id=number, selected_fields=tuple(columns)).to_arrow_batch_reader():
             yield batch.select(columns)
 
     return open_typed(file, schema, batches).within(lambda: mark, table)
 
 
-def _check_places(table: Any, source: TableSource) -> None:
+def _check_places(scan: Any, source: TableSource) -> None:
     """Refuse a table whose metadata names files elsewhere: it was moved, or is not to be trusted."""
     if local_path(source.root.uri) is None:
         place = f"{source.root.uri.rstrip('/')}/{source.path}/"
@@ -72,7 +128,7 @@ def _check_places(table: Any, source: TableSource) -> None:
     else:
         here = resolve(source.root, source.path)
         is_inside = lambda uri: is_below(local_path(uri) or "/", here)  # noqa: E731
-    for task in table.scan().plan_files():
+    for task in scan.plan_files():
         for named in (task.file, *task.delete_files):
             if not is_inside(named.file_path):
                 raise TableReadError("a file of it lies outside of its directory: the table was moved; write it anew")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterator
 from typing import Any
 
@@ -70,7 +71,15 @@ def open_jsonl(file: TableFile) -> TableReader:
 
 def json_column(rows: list[dict[str, Any]], name: str) -> pa.Array:
     """Return a field of some objects as texts."""
-    return pa.array([_json_text(row.get(name)) for row in rows], pa.string())
+    values: list[Any] = [row.get(name) for row in rows]
+    kinds = set(map(type, values))
+    if kinds == {int} and min(values) >= -(2**63) and max(values) < 2**63:
+        return pa.array(values, pa.int64()).cast(pa.string())
+    if kinds == {float} and math.isfinite(sum(values)):
+        return pa.array(list(map(repr, values)), pa.string())
+    if not kinds <= {str, type(None)}:
+        values = list(map(_json_text, values))
+    return pa.array(values, pa.string())
 
 
 def _json_text(value: Any) -> str | None:
@@ -79,6 +88,8 @@ def _json_text(value: Any) -> str | None:
         return value
     if isinstance(value, bool):
         return "true" if value else "false"
+    if isinstance(value, int) or (isinstance(value, float) and math.isfinite(value)):
+        return repr(value)
     return json.dumps(value, ensure_ascii=False)
 
 

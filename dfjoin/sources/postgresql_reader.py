@@ -4,22 +4,34 @@ from __future__ import annotations
 
 import hashlib
 import weakref
-from collections.abc import Iterator
-from typing import Any, NamedTuple
-from urllib.parse import urlsplit
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from dfjoin._optional import import_optional
-from dfjoin.errors import InvalidParameterError, TableReadError
+from dfjoin.errors import TableReadError
+from dfjoin.sources.database_server import (
+    full_uri,
+    path_of_table,
+    place_of,
+    quoted,
+    safe_text,
+    schema_and_table,
+    shared_session,
+)
+from dfjoin.sources.declared_keys import DeclaredKeys, group_constraints
 from dfjoin.sources.table_reader import TableFile, TableReader, open_typed, with_reasons
+from dfjoin.sources.wanted_rows import SqlColumn, literal, read_wanted
 from dfjoin.types import Root, TableSource
 
 __all__ = ["fingerprint_of_postgresql", "open_postgresql", "place_of_postgresql", "tables_of_postgresql"]
 
+_TEXTS = ("text", "varchar", "bpchar")
 _NATIVE = {
-    *("bool", "int2", "int4", "int8", "float4", "float8", "text", "varchar", "bpchar", "bytea", "date", "time"),
+    *("bool", "int2", "int4", "int8", "float4", "float8", *_TEXTS, "bytea", "date", "time"),
     *("timestamp", "timestamptz", "interval", "_bool", "_int2", "_int4", "_int8", "_float4", "_float8", "_text"),
 }
 """Types that arrive as those of Arrow; any other is read as its text."""
@@ -41,96 +53,111 @@ ORDER BY a.attnum
 """
 _DIGEST = "SELECT count(*)::int8, coalesce(sum(('x' || left(md5(t::text), 15))::bit(60)::int8), 0)::text FROM {table} t"
 
-_connections: dict[str, str] = {}
-"""URIs with their credentials by those without, so that a root listed with them in this process can be read; they are
-written nowhere. In another process the environment (``PGUSER``, ``PGPASSWORD``) or ``~/.pgpass`` has them."""
+_KEYS = """
+SELECT c.conname::text, a.attname::text, coalesce(n.nspname::text, ''), coalesce(r.relname::text, ''),
+  coalesce(b.attname::text, '')
+FROM pg_constraint c JOIN pg_class t ON t.oid = c.conrelid JOIN pg_namespace s ON s.oid = t.relnamespace
+CROSS JOIN LATERAL unnest(c.conkey) WITH ORDINALITY AS k(number, place)
+JOIN pg_attribute a ON a.attrelid = c.conrelid AND a.attnum = k.number
+LEFT JOIN pg_class r ON r.oid = c.confrelid LEFT JOIN pg_namespace n ON n.oid = r.relnamespace
+LEFT JOIN pg_attribute b ON b.attrelid = c.confrelid AND b.attnum = c.confkey[k.place]
+WHERE c.contype IN ('p', 'u', 'f') AND s.nspname = {schema} AND t.relname = {table} ORDER BY c.conname, k.place
+"""
+_SETTINGS = (
+    "SET standard_conforming_strings = on",
+    "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY",
+)
 
 
-class _Selected(NamedTuple):
-    type: pa.DataType | None
-    select: str
+class _PostgresServer:
+    """A transaction that changes nothing and sees one moment, that of an exported snapshot if one is named."""
 
-
-class _Server:
-    """A transaction that changes nothing and sees one moment."""
-
-    def __init__(self, uri: str) -> None:
+    def __init__(self, uri: str, snapshot: str = "") -> None:
         dbapi = import_optional("adbc_driver_postgresql.dbapi", extra="databases", purpose="reading PostgreSQL")
+        full = full_uri(uri)
         try:
-            self._connection = dbapi.connect(_connections.get(uri, uri))
+            self._connection = dbapi.connect(full)
+            weakref.finalize(self, self._connection.close)
+            for statement in (*_SETTINGS, *([f"SET TRANSACTION SNAPSHOT {literal(snapshot)}"] if snapshot else [])):
+                with self._connection.cursor() as cursor:
+                    cursor.execute(statement)
         except Exception as error:
-            raise TableReadError(f"the database {uri!r} cannot be opened: {_safe(error, uri)}") from None
-        weakref.finalize(self, self._connection.close)
-        self._uri = uri
-        self.run("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
+            raise TableReadError(f"the database {uri!r} cannot be opened: {safe_text(error, full)}") from None
+        self.is_usable = True
 
-    def run(self, query: str) -> None:
-        """Run a statement."""
-        with self._connection.cursor() as cursor:
-            cursor.execute(query)
+    @contextmanager
+    def _running(self, query: str) -> Iterator[Any]:
+        """Run a query; one that fails ends the transaction."""
+        try:
+            with self._connection.cursor() as cursor:
+                cursor.execute(query)
+                yield cursor
+        except Exception:
+            self.is_usable = False
+            raise
 
     def rows(self, query: str) -> list[tuple[Any, ...]]:
         """Return all rows of a query."""
-        with self._connection.cursor() as cursor:
-            cursor.execute(query)
+        with self._running(query) as cursor:
             return cursor.fetchall()
 
     def schema(self, query: str) -> pa.Schema:
         """Return the types of what a query without rows selects."""
-        with self._connection.cursor() as cursor:
-            cursor.execute(query)
+        with self._running(query) as cursor:
             return cursor.fetch_arrow_table().schema
 
     def batches(self, query: str) -> Iterator[pa.RecordBatch]:
         """Return the rows of a query, a batch at a time."""
-        with self._connection.cursor() as cursor:
-            cursor.execute(query)
+        with self._running(query) as cursor:
             yield from cursor.fetch_record_batch()
 
 
-def _safe(error: BaseException, uri: str) -> str:
-    """Return the text of an error without the credentials of a connection."""
-    text = str(error)
-    full = _connections.get(uri, uri)
-    parts = urlsplit(full)
-    for secret in (full, parts.password, parts.query):
-        if secret:
-            text = text.replace(secret, "…")
-    return " ".join(text.split())[:300]
+class _Moment:
+    """A moment of a database, which all transactions of a build see."""
+
+    is_usable = True
+
+    def __init__(self, uri: str) -> None:
+        self._uri = uri
+        self._first = self._server = _PostgresServer(uri)
+        ((self._snapshot,),) = self._first.rows("SELECT pg_export_snapshot()")  # known as long as the first one lives
+
+    def server(self) -> _PostgresServer:
+        """Return a transaction, another one after a query that failed."""
+        if self._server is self._first or not self._server.is_usable:
+            self._server = _PostgresServer(self._uri, self._snapshot)
+        return self._server
 
 
-def place_of_postgresql(uri: str) -> str:
+def _server_of(root: Root) -> _PostgresServer:
+    moment = shared_session(root.uri, _Moment)
+    return _PostgresServer(root.uri) if moment is None else moment.server()
+
+
+def place_of_postgresql(given: str | Callable[[], str]) -> str:
     """Return the URI of a database without credentials and options; they are remembered in this process."""
-    parts = urlsplit(uri)
-    if not parts.path.strip("/"):
-        raise InvalidParameterError(
-            "`source` must name the database: postgresql://host/database; got a URI without one"
-        )
-    host = parts.netloc.rpartition("@")[2]
-    place = f"postgresql://{host}/{parts.path.strip('/')}"
-    if parts.netloc != host or parts.query:
-        _connections[place] = uri
-    return place
+    return place_of(given, "postgresql")
 
 
 def tables_of_postgresql(root: Root) -> Iterator[TableSource]:
     """List the tables and views of a database that the user may read; those of ``public`` by their names alone."""
-    server = _Server(root.uri)
-    for schema, table, size in server.rows(_TABLES):
+    with with_reasons():
+        found = _server_of(root).rows(_TABLES)
+    for schema, table, size in found:
         name = table if schema == "public" else f"{schema}.{table}"
-        path = f"{schema}/{table}"
+        path = path_of_table(schema, table)
         yield TableSource(name, root, path, "postgresql", size, 0, (path,))
 
 
 def fingerprint_of_postgresql(source: TableSource) -> int:
     """Let the server make a digest of the rows of a table, in any order."""
     with with_reasons():
-        return _digest(_Server(source.root.uri), source)
+        return _digest(_server_of(source.root), source)
 
 
-def _digest(server: _Server, source: TableSource) -> int:
+def _digest(server: _PostgresServer, source: TableSource) -> int:
     ((count, total),) = server.rows(_DIGEST.format(table=_table(source)))
-    types = server.rows(_columns_query(source))
+    types = server.rows(_about(_COLUMNS, source))
     text = f"{count}:{total}:{types}"
     return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=8).digest(), "little")
 
@@ -139,53 +166,57 @@ def open_postgresql(file: TableFile) -> TableReader:
     """Open a table or view, see `dfjoin.sources.readers.open_table`."""
     source = file.source
     with with_reasons():
-        server = _Server(source.root.uri)
-        columns = {name: _column(name, kind, modifier) for name, kind, modifier in server.rows(_columns_query(source))}
+        server = _server_of(source.root)
+        columns = {name: _column(name, *about) for name, *about in server.rows(_about(_COLUMNS, source))}
         if not columns:
             raise TableReadError("there is no such table in the database")
         chosen = ", ".join(column.select for column in columns.values())
         given = server.schema(f"SELECT {chosen} FROM {_table(source)} LIMIT 0")
-        schema = pa.schema([(name, column.type or given.field(name).type) for name, column in columns.items()])
+        types = zip(columns.items(), given.types, strict=True)
+        schema = pa.schema([(name, column.type or type_) for (name, column), type_ in types])
 
-    def batches(names: list[str]) -> Iterator[pa.RecordBatch]:
-        selected = ", ".join(columns[name].select for name in names)
-        for batch in server.batches(f"SELECT {selected} FROM {_table(source)}") if names else ():
-            arrays = [_typed(array, columns[name].type) for name, array in zip(names, batch.columns, strict=True)]
+    def select(selected: str, names: list[str], rest: str) -> Iterator[pa.RecordBatch]:
+        for batch in server.batches(f"SELECT {selected} FROM {_table(source)} {rest}"):
+            arrays = [_typed(array, schema.field(n).type) for n, array in zip(names, batch.columns, strict=True)]
             yield pa.record_batch(arrays, names=names)
 
-    reader = open_typed(file, schema, batches)
+    def batches(names: list[str]) -> Iterator[pa.RecordBatch]:
+        yield from read_wanted(file.rows, names, columns, select)
+
+    def declared() -> DeclaredKeys:
+        rows = server.rows(_about(_KEYS, source))
+        return group_constraints(
+            (name, own, path_of_table(schema, table) if table else "", key) for name, own, schema, table, key in rows
+        )
+
+    reader = open_typed(file, schema, batches, declared)
     return reader.within(lambda: _digest(server, source), server)
 
 
-def _quoted(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"'
-
-
-def _literal(text: str) -> str:
-    return "E'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
-
-
 def _table(source: TableSource) -> str:
-    schema, _, table = source.path.partition("/")
-    return f"{_quoted(schema)}.{_quoted(table)}"
+    return ".".join(map(quoted, schema_and_table(source.path)))
 
 
-def _columns_query(source: TableSource) -> str:
-    schema, _, table = source.path.partition("/")
-    return _COLUMNS.format(schema=_literal(schema), table=_literal(table))
+def _about(query: str, source: TableSource) -> str:
+    schema, table = schema_and_table(source.path)
+    return query.format(schema=literal(schema), table=literal(table))
 
 
-def _column(name: str, kind: str, modifier: int) -> _Selected:
-    """Return the type of a column, None as it arrives, and what to select."""
-    own = _quoted(name)
+def _column(name: str, kind: str, modifier: int) -> SqlColumn:
+    """Return the type of a column, None as it arrives, what to select, and what to compare."""
+    own = quoted(name)
     if kind == "numeric":
         precision, scale = (modifier - 4) >> 16, (modifier - 4) & 0x7FF
         if modifier < 4 or precision > 76 or scale > precision:
-            return _Selected(pa.float64(), f"{own}::float8 AS {own}")
+            return SqlColumn(pa.float64(), f"{own}::float8", (own,))
         wide = pa.decimal128 if precision <= 38 else pa.decimal256
-        return _Selected(wide(precision, scale), f"nullif({own}, 'NaN')::text AS {own}")
-    return _Selected(None, own) if kind in _NATIVE else _Selected(pa.string(), f"{own}::text AS {own}")
+        return SqlColumn(wide(precision, scale), f"nullif({own}, 'NaN')::text", (own,))
+    if kind in _TEXTS:
+        return SqlColumn(None, own, (own, f'{own} COLLATE "C"'))
+    if kind in _NATIVE:
+        return SqlColumn(None, own, (own,))
+    return SqlColumn(pa.string(), f"{own}::text", (f"{own}::text",))
 
 
-def _typed(array: pa.Array, type_: pa.DataType | None) -> pa.Array:
-    return array if type_ is None or array.type == type_ else pc.cast(array, type_)
+def _typed(array: pa.Array, type_: pa.DataType) -> pa.Array:
+    return array if array.type == type_ else pc.cast(array, type_)

@@ -10,10 +10,12 @@ import pyarrow as pa
 from pyarrow import fs
 
 from dfjoin.errors import MissingDependencyError, TableReadError
+from dfjoin.index.object_store import reason_of_store
 from dfjoin.sources.fingerprint import fingerprint, fingerprints_of_parts
 from dfjoin.sources.roots import open_root, resolve
 from dfjoin.sources.table_kinds import KINDS, fingerprint_of, kind_of_file, reader_of
 from dfjoin.sources.table_reader import Member, TableFile, TableReader, WantedColumns
+from dfjoin.sources.wanted_rows import RowsByKey
 from dfjoin.types import Dialect, GivenDialect, IndexSettings, TableSource
 
 __all__ = ["current_fingerprint", "fingerprint_of_files", "open_table", "part_fingerprints", "tables_of"]
@@ -61,6 +63,7 @@ def open_table(
     columns: Sequence[str] | None = None,
     max_columns: int = IndexSettings.max_columns,
     parts: Sequence[str] | None = None,
+    rows: RowsByKey | None = None,
 ) -> TableReader:
     """Open a table of a file root.
 
@@ -77,6 +80,8 @@ def open_table(
         The most columns that the table may have.
     parts : sequence of str, optional
         Those of `source.parts` whose rows are wanted, of a table that is a directory of files; all by default.
+    rows : RowsByKey, optional
+        The rows that are wanted, by their keys; a server of a database sends these alone, other sources all rows.
 
     Returns
     -------
@@ -99,7 +104,7 @@ def open_table(
         file = _file_of(source, dialect or GivenDialect(), WantedColumns(columns, max_columns))
         if not _is_container(source):
             wanted = None if parts is None else frozenset(resolve(source.root, part) for part in parts)
-            return reader_of(source.format)(replace(file, wanted_paths=wanted))
+            return reader_of(source.format)(replace(file, wanted_paths=wanted, rows=rows))
         for member in _members(file):
             if member.name == source.member or not source.member:
                 return member.open()
@@ -182,4 +187,4 @@ def _reason(error: BaseException) -> str:
         return "the file is no Parquet file, or is cut off: its footer is missing"
     if isinstance(error, OSError) and "zlib inflate failed" in str(error):
         return f"the file is not what its ending .gz says, or is damaged ({error})"
-    return f"{type(error).__name__}: {error}"
+    return f"{type(error).__name__}: {reason_of_store(error)}"

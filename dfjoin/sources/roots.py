@@ -14,6 +14,7 @@ from pyarrow import fs
 from dfjoin._validation import is_uri, strip_credentials
 from dfjoin.errors import InvalidParameterError
 from dfjoin.index.mirror import mirror_of
+from dfjoin.index.object_store import open_filesystem, reason_of_store
 from dfjoin.types import Root, TableSource
 
 __all__ = [
@@ -47,7 +48,7 @@ def _open_uri(uri: str) -> tuple[fs.FileSystem, str]:
     if uri == stripped and stripped in _opened:
         return _opened[stripped]
     try:
-        filesystem, path = fs.FileSystem.from_uri(uri)
+        filesystem, path = open_filesystem(uri)
     except (pa.ArrowException, OSError, ValueError) as error:
         scheme = urlsplit(uri).scheme
         if "nrecognized filesystem" in str(error):
@@ -63,9 +64,9 @@ def _open_uri(uri: str) -> tuple[fs.FileSystem, str]:
 def cannot_be_opened(uri: str, error: BaseException) -> InvalidParameterError:
     """Return the error that says why a place on another machine cannot be opened, without its credentials."""
     shown = strip_credentials(uri)
-    reason = " ".join(str(error).replace(uri, shown).split())
+    reason = reason_of_store(error).replace(uri, shown)
     return InvalidParameterError(
-        f"`source` {shown!r} cannot be opened: {type(error).__name__}: {reason[:300]}. Check the network, the "
+        f"`source` {shown!r} cannot be opened: {type(error).__name__}: {reason[:400]}. Check the network, the "
         "credentials and, for an object store, the region; or mount the place and give its path."
     )
 
@@ -179,11 +180,13 @@ def catalogued_source(index: Path, root: Root, record: dict[str, Any]) -> TableS
     record : dict
         Keys of `dfjoin.index.catalog.TABLE_FIELDS`.
     """
+    version = record["version"]
     if root.kind == "memory":
+        version = ""
         mirror = mirror_of(index)
         if mirror is not None:
             for part in record["parts"]:
                 mirror.fetch(f"{root.uri}/{part}")
         root = Root(root.id, root.name, str(index / root.uri), "files")
     same = {name: record[name] for name in ("name", "path", "format", "size", "mtime_ns")}
-    return TableSource(root=root, parts=tuple(record["parts"]), **same)
+    return TableSource(root=root, parts=tuple(record["parts"]), version=version, **same)

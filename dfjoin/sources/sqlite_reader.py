@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import shutil
 import sqlite3
+import tempfile
 import time
 import weakref
 from collections.abc import Iterator
@@ -14,9 +17,14 @@ import pyarrow as pa
 from pyarrow import fs
 
 from dfjoin.errors import TableReadError
+from dfjoin.sources.database_server import quoted
+from dfjoin.sources.declared_keys import DeclaredKeys, group_constraints
+from dfjoin.sources.fingerprint import fingerprints_of_parts, unite_fingerprints
+from dfjoin.sources.roots import open_root, resolve
 from dfjoin.sources.table_reader import Member, TableFile, TableReader, open_typed, reject_pointer, with_reasons
+from dfjoin.types import TableSource
 
-__all__ = ["members_of_sqlite"]
+__all__ = ["fingerprint_of_sqlite", "members_of_sqlite"]
 
 _ROWS_PER_BATCH = 1 << 14
 _SECONDS = 60.0
@@ -28,15 +36,16 @@ _TABLES = "SELECT name FROM sqlite_master WHERE type IN ('table', 'view') AND na
 
 
 class _Base:
-    """A database opened for reading; all of its tables are read as they were at the first look."""
+    """A database opened for reading, never written to; all of its tables are read as they were at the first look."""
 
     def __init__(self, path: str) -> None:
         with open(path, "rb") as stream:  # noqa: PTH123
-            head = stream.read(16)
-        if head and head != b"SQLite format 3\0":
+            head = stream.read(20)
+        if head and head[:16] != b"SQLite format 3\0":
             raise TableReadError("it is no database of SQLite, or is encrypted")
+        path, option = self._place_of(path) if head[18:19] == b"\2" else (path, "mode=ro")
         self._connection = sqlite3.connect(
-            f"file:{quote(path)}?mode=ro", uri=True, isolation_level=None, check_same_thread=False
+            f"file:{quote(path)}?{option}", uri=True, isolation_level=None, check_same_thread=False
         )
         weakref.finalize(self, self._connection.close)
         self._until = until = [time.monotonic() + _SECONDS]  # a handler that knew of `self` would keep it alive
@@ -44,6 +53,23 @@ class _Base:
         for setting in ("query_only=ON", "trusted_schema=OFF", "cell_size_check=ON"):
             self.rows(f"PRAGMA {setting}")
         self.rows("BEGIN")
+
+    def _place_of(self, path: str) -> tuple[str, str]:
+        """Return where a database with a write-ahead log is read from, and how.
+
+        A reader makes the index of the log beside it, unless there is one or nothing is in the log. In the first case
+        another process has the database open, and the two agree by the index; a log that nobody has open, as that of a
+        process that died, is read with a copy of the database.
+        """
+        if not _log_of(path):
+            return path, "immutable=1"
+        if os.path.exists(f"{path}-shm"):  # noqa: PTH110
+            return path, "mode=ro"
+        scratch = tempfile.TemporaryDirectory(prefix="dfjoin-sqlite-")
+        weakref.finalize(self, scratch.cleanup)
+        for ending in ("", "-wal"):
+            shutil.copyfile(path + ending, f"{scratch.name}/copy{ending}")
+        return f"{scratch.name}/copy", "mode=ro"
 
     def rows(self, query: str) -> list[Any]:
         """Return all rows of a query."""
@@ -62,6 +88,22 @@ class _Base:
             yield rows
 
 
+def _log_of(path: str) -> list[str]:
+    """Return the path of the write-ahead log of a database, if there is anything in it."""
+    log = f"{path}-wal"
+    return [log] if os.path.exists(log) and os.path.getsize(log) else []  # noqa: PTH110, PTH202
+
+
+def fingerprint_of_sqlite(source: TableSource) -> int:
+    """Compute the fingerprint of the file of a database, and of its write-ahead log."""
+    filesystem, _ = open_root(source.root.uri)
+    path = resolve(source.root, source.parts[0])
+    paths = [path, *_log_of(path)]
+    with with_reasons():
+        marks = fingerprints_of_parts(filesystem, paths)
+        return unite_fingerprints(paths, marks, sum(info.size or 0 for info in filesystem.get_file_info(paths)))
+
+
 def members_of_sqlite(file: TableFile) -> Iterator[Member]:
     """Find the tables and views of a database, see `dfjoin.sources.readers.tables_of`."""
     if not isinstance(file.filesystem, fs.LocalFileSystem):
@@ -74,13 +116,9 @@ def members_of_sqlite(file: TableFile) -> Iterator[Member]:
         yield Member(name, partial(_open_table, file, base, name))
 
 
-def _quoted(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"'
-
-
 def _open_table(file: TableFile, base: _Base, table: str) -> TableReader:
     with with_reasons():
-        declared = {name: type_.upper() for _, name, type_, *_ in base.rows(f"PRAGMA table_info({_quoted(table)})")}
+        declared = {name: type_.upper() for _, name, type_, *_ in base.rows(f"PRAGMA table_info({quoted(table)})")}
         wanted = (
             list(declared) if file.wanted.columns is None else [c for c in declared if c in set(file.wanted.columns)]
         )
@@ -93,11 +131,31 @@ def _open_table(file: TableFile, base: _Base, table: str) -> TableReader:
     def batches(columns: list[str]) -> Iterator[pa.RecordBatch]:
         chosen = ", ".join(known[name][1] for name in columns)
         fields = pa.schema([schema.field(name) for name in columns])
-        for rows in base.batches(f"SELECT {chosen} FROM {_quoted(table)}") if columns else ():
+        for rows in base.batches(f"SELECT {chosen} FROM {quoted(table)}") if columns else ():
             arrays = [_array(values, field.type) for values, field in zip(zip(*rows, strict=True), fields, strict=True)]
             yield pa.record_batch(arrays, schema=fields)
 
-    return open_typed(file, schema, batches)
+    reader = open_typed(file, schema, batches, lambda: _declared(base, table, file.source.parts[0]))
+    return reader.within(partial(fingerprint_of_sqlite, file.source), base)
+
+
+def _declared(base: _Base, table: str, file: str) -> DeclaredKeys:
+    """Return the keys that a table declares; a reference that names no columns is one to the primary key."""
+    keys = [("", name) for name in _primary_key(base, table)]
+    for _, index, is_unique, _, is_partial in base.rows(f"PRAGMA index_list({quoted(table)})"):
+        columns = [name for _, _, name in base.rows(f"PRAGMA index_info({quoted(index)})")]
+        if is_unique and not is_partial and None not in columns:  # an expression has no name
+            keys += [(index, name) for name in columns]
+    rows = [(constraint, column, "", "") for constraint, column in keys]
+    for number, place, other, own, key, *_ in sorted(base.rows(f"PRAGMA foreign_key_list({quoted(table)})")):
+        keys_there = [key] if key is not None else _primary_key(base, other)[place : place + 1]
+        rows += [(str(number), own, f"{file}/{other}", name) for name in keys_there]
+    return group_constraints(rows)
+
+
+def _primary_key(base: _Base, table: str) -> list[str]:
+    found = sorted((place, name) for _, name, _, _, _, place in base.rows(f"PRAGMA table_info({quoted(table)})"))
+    return [name for place, name in found if place]
 
 
 def _array(values: tuple[Any, ...], type_: pa.DataType) -> pa.Array:
@@ -112,7 +170,7 @@ def _types(base: _Base, table: str, declared: dict[str, str]) -> dict[str, tuple
     """Return the type of each column, and what to select: SQLite lets a column hold anything, so its values tell."""
     counts = []
     for name in declared:
-        own = _quoted(name)
+        own = quoted(name)
         same_moment = f"datetime({own}) IS replace(substr({own}, 1, 19), 'T', ' ') AND {own} NOT GLOB '*[-+Zz]'"
         for test in (
             *(f"typeof({own}) = '{kind}'" for kind in ("integer", "real", "text", "blob")),
@@ -121,7 +179,7 @@ def _types(base: _Base, table: str, declared: dict[str, str]) -> dict[str, tuple
             f"typeof({own}) = 'text' AND {same_moment} AND length({own}) IN (19, 23, 26)",
         ):
             counts.append(f"total({test})")
-    (row,) = base.rows(f"SELECT {', '.join(counts)} FROM {_quoted(table)}")
+    (row,) = base.rows(f"SELECT {', '.join(counts)} FROM {quoted(table)}")
     return {
         name: _type(name, declared[name], [int(n) for n in row[7 * i : 7 * i + 7]]) for i, name in enumerate(declared)
     }
@@ -129,7 +187,7 @@ def _types(base: _Base, table: str, declared: dict[str, str]) -> dict[str, tuple
 
 def _type(name: str, declared: str, counts: list[int]) -> tuple[pa.DataType, str]:
     integers, reals, texts, blobs, booleans, days, moments = counts
-    own = _quoted(name)
+    own = quoted(name)
     n = integers + reals + texts + blobs
     if not n:
         return pa.null(), own

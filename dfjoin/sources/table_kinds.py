@@ -55,7 +55,8 @@ class TableKind:
     is_untyped : bool
         Has no types, or not for every column: its texts are read by what the whole column holds.
     has_version : bool
-        The function ``fingerprint_of_<name>`` of the reader tells the state of a table, and not the bytes of its files.
+        The function ``fingerprint_of_<name>`` of the reader tells the state of a table, and not the bytes of its files
+        alone.
     work : int
         Bytes of plain text that take as long to read as a byte of the file.
     """
@@ -98,7 +99,13 @@ KINDS = {
             work=5,
         ),
         TableKind(
-            "sqlite", (".sqlite", ".sqlite3", ".db"), "sqlite_reader", schemes=("sqlite",), has_members=True, work=2
+            "sqlite",
+            (".sqlite", ".sqlite3", ".db"),
+            "sqlite_reader",
+            schemes=("sqlite",),
+            has_members=True,
+            has_version=True,
+            work=2,
         ),
         TableKind(
             "duckdb",
@@ -119,8 +126,26 @@ KINDS = {
             extra="databases",
             has_version=True,
         ),
+        TableKind(
+            "mysql",
+            (),
+            "mysql_reader",
+            schemes=("mysql", "mariadb"),
+            library="pymysql",
+            extra="databases",
+            has_version=True,
+        ),
         TableKind("delta", (), "delta_reader", library="deltalake", extra="delta", has_version=True, work=5),
-        TableKind("iceberg", (), "iceberg_reader", library="pyiceberg", extra="iceberg", has_version=True, work=5),
+        TableKind(
+            "iceberg",
+            (),
+            "iceberg_reader",
+            schemes=("iceberg",),
+            library="pyiceberg",
+            extra="iceberg",
+            has_version=True,
+            work=5,
+        ),
         TableKind("zip", (".zip",), "archive_reader", has_members=True, work=5),
     )
 }
@@ -168,9 +193,9 @@ def tables_of_database(root: Root, kind: TableKind) -> Iterator[TableSource]:
     yield from _function_of(kind.name, "tables_of")(root)
 
 
-def place_of_database(uri: str, kind: TableKind) -> str:
-    """Return the URI of a database without what is secret, by its ``place_of_<kind>``."""
-    return _function_of(kind.name, "place_of")(uri)
+def place_of_database(given: str | Callable[[], str], kind: TableKind) -> str:
+    """Return the URI of a database without what is secret, by its ``place_of_<kind>``; `given` may return it."""
+    return _function_of(kind.name, "place_of")(given)
 
 
 def _function_of(kind: str, what: str) -> Callable[..., Any]:

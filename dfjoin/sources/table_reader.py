@@ -14,10 +14,13 @@ import pyarrow as pa
 from pyarrow import fs
 
 from dfjoin.errors import ColumnNotFoundError, DfjoinError, TableReadError, shortlist
+from dfjoin.index.object_store import reason_of_store
+from dfjoin.sources.declared_keys import DeclaredKeys
 from dfjoin.sources.delimited import max_columns_error
 from dfjoin.sources.encodings import SAMPLE_BYTES, name_encoding
 from dfjoin.sources.fingerprint import fingerprint
 from dfjoin.sources.sniff import LFS_PREFIX, reject_foreign
+from dfjoin.sources.wanted_rows import RowsByKey
 from dfjoin.types import Dialect, GivenDialect, TableSource
 from dfjoin.values.cells import workable_batch
 from dfjoin.values.names import clean_names
@@ -54,6 +57,8 @@ class TableReader:
         Starts reading; yields record batches with these columns in this order.
     fingerprint : callable
         Computes the fingerprint of the table's files.
+    declared : callable, optional
+        Returns the keys that its database declares.
     """
 
     def __init__(
@@ -62,11 +67,13 @@ class TableReader:
         dialect: Dialect | None,
         batches: Callable[[], Iterator[pa.RecordBatch]],
         fingerprint: Callable[[], int],
+        declared: Callable[[], DeclaredKeys] = DeclaredKeys,
     ) -> None:
         self.names = names
         self.dialect = dialect
         self._batches = batches
         self._fingerprint = fingerprint
+        self._declared = declared
         self._holds: object = None
 
     def within(self, fingerprint: Callable[[], int], holds: object) -> TableReader:
@@ -79,11 +86,16 @@ class TableReader:
         try:
             yield from self._batches()
         except (pa.ArrowException, OSError, UnicodeError, MemoryError) as error:
-            raise TableReadError(f"{type(error).__name__}: {error}") from error
+            raise TableReadError(f"{type(error).__name__}: {reason_of_store(error)}") from error
 
     def fingerprint(self) -> int:
         """Return the 64-bit fingerprint of the table's files."""
         return self._fingerprint()
+
+    def declared(self) -> DeclaredKeys:
+        """Return the keys and foreign keys that its database declares; none of a table of files."""
+        with with_reasons():
+            return self._declared()
 
 
 @dataclass(frozen=True)
@@ -141,6 +153,8 @@ class TableFile:
         The table that is wanted of a file that holds several; empty for all.
     wanted_paths : frozenset of str, optional
         Those of `paths` whose rows are wanted, of a directory of Parquet files; all by default.
+    rows : RowsByKey, optional
+        The rows that are wanted of a table of a database, which may hand out others, too; all by default.
     """
 
     filesystem: fs.FileSystem
@@ -150,6 +164,7 @@ class TableFile:
     wanted: WantedColumns
     member: str = ""
     wanted_paths: frozenset[str] | None = None
+    rows: RowsByKey | None = None
 
     @property
     def path(self) -> str:
@@ -177,7 +192,10 @@ def with_reasons() -> Iterator[None]:
 
 
 def open_typed(
-    file: TableFile, schema: pa.Schema, read: Callable[[list[str]], Iterator[pa.RecordBatch]]
+    file: TableFile,
+    schema: pa.Schema,
+    read: Callable[[list[str]], Iterator[pa.RecordBatch]],
+    declared: Callable[[], DeclaredKeys] = DeclaredKeys,
 ) -> TableReader:
     """Return the reader of a file whose columns have types.
 
@@ -188,6 +206,8 @@ def open_typed(
         Of all of its columns.
     read : callable
         Reads the columns of these names, or all columns where two have one name.
+    declared : callable, optional
+        Returns the keys that the database declares of the table.
     """
     names = clean_names(schema.names)
     file.wanted.check(names)
@@ -196,14 +216,22 @@ def open_typed(
     wanted = file.wanted.names(names)
 
     def batches() -> Iterator[pa.RecordBatch]:
+        n = 0
         with with_reasons():
             for batch in read(chosen if is_unique else schema.names):
+                n += 1
                 if is_unique:
                     yield workable_batch(batch.select(chosen).rename_columns(wanted))
                 else:
                     yield workable_batch(batch.rename_columns(names).select(wanted))
+        if file.rows is not None and not n:  # no row has a wanted key: the types are told all the same
+            types = [schema.field(name).type for name in chosen]
+            yield workable_batch(pa.record_batch([pa.array([], type_) for type_ in types], names=wanted))
 
-    return TableReader(names, None, batches, file.fingerprint)
+    def renamed() -> DeclaredKeys:
+        return declared().renamed(dict(zip(schema.names, names, strict=True)))
+
+    return TableReader(names, None, batches, file.fingerprint, renamed)
 
 
 class _XzStream(io.RawIOBase):

@@ -5,10 +5,11 @@ from __future__ import annotations
 import datetime
 import re
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import islice
 from typing import Any
 
 import pyarrow as pa
@@ -18,6 +19,7 @@ from dfjoin._optional import import_optional
 from dfjoin.errors import TableReadError
 from dfjoin.sources.delimited import max_columns_error
 from dfjoin.sources.header_rows import CellKind, HeaderRows, find_header, join_headers, kind_of_cell
+from dfjoin.sources.percent_cells import column_number, sheets_with_percentages, show_percentages
 from dfjoin.sources.table_reader import Member, TableFile, TableReader, reject_pointer, with_reasons
 from dfjoin.types import Dialect
 from dfjoin.values.names import clean_names
@@ -31,6 +33,8 @@ _MAX_BYTES = 1 << 30
 _ROWS_PER_BATCH = 1 << 16
 _LOOKED_AT = 100
 _CELL_PLACE = re.compile(rb' r="([A-Z]{1,3})(\d{1,7})"')
+_FAR_PLACE = re.compile(rb' r="(?:[A-Z][A-Z][A-Z]|[B-Z][A-Z]|[A-Z][A-Z]?\d\d\d\d\d\d)')
+"""Behind the 52nd column, or below row 99,999: cells before these are few enough in any case."""
 
 
 def members_of_workbook(file: TableFile) -> Iterator[Member]:
@@ -43,7 +47,8 @@ def members_of_workbook(file: TableFile) -> Iterator[Member]:
     calamine = import_optional("python_calamine", extra="excel", purpose="reading workbooks")
     reject_pointer(file.filesystem, file.path)
     with _without_panic(), file.filesystem.open_input_file(file.path) as stream:
-        _check_size(stream)
+        archive = _checked_archive(stream)
+        percentages = {} if archive is None else sheets_with_percentages(archive)
         stream.seek(0)
         book = calamine.CalamineWorkbook.from_filelike(stream)
         for name in book.sheet_names:
@@ -51,7 +56,10 @@ def members_of_workbook(file: TableFile) -> Iterator[Member]:
                 continue
             try:
                 with _without_panic():
-                    rows = book.get_sheet_by_name(name).to_python()
+                    sheet = book.get_sheet_by_name(name)
+                    rows = sheet.to_python()
+                    if archive is not None and name in percentages and sheet.start is not None:
+                        show_percentages(archive, percentages[name], rows, sheet.start)
                     places = _places(rows, file)
             except TableReadError as error:
                 yield Member(name, partial(_refuse, error))
@@ -77,38 +85,35 @@ def _without_panic() -> Iterator[None]:
         raise TableReadError("the workbook is damaged") from None
 
 
-def _check_size(stream: pa.NativeFile) -> None:
-    """Refuse a workbook that would take all memory: the library holds every cell between the first and the last."""
+def _checked_archive(stream: pa.NativeFile) -> zipfile.ZipFile | None:
+    """Return the archive that a workbook is, None for .xls; refuse one that would take all memory.
+
+    The library holds every cell between the first and the last.
+    """
     if stream.read(4) != b"PK\x03\x04":
-        return
+        return None
     stream.seek(0)
-    with zipfile.ZipFile(stream) as archive:
-        if sum(entry.file_size for entry in archive.infolist()) > _MAX_BYTES:
-            raise TableReadError(f"its content is larger than {_MAX_BYTES >> 30} GiB")
-        for entry in archive.infolist():
-            if entry.filename.startswith("xl/worksheets/") and entry.filename.endswith(".xml"):
-                with archive.open(entry) as sheet:
-                    _check_places(sheet)
+    archive = zipfile.ZipFile(stream)
+    if sum(entry.file_size for entry in archive.infolist()) > _MAX_BYTES:
+        raise TableReadError(f"its content is larger than {_MAX_BYTES >> 30} GiB")
+    for entry in archive.infolist():
+        if entry.filename.startswith("xl/worksheets/") and entry.filename.endswith(".xml"):
+            with archive.open(entry) as sheet:
+                _check_places(sheet)
+    return archive
 
 
 def _check_places(sheet: Any) -> None:
-    rest, columns, rows = b"", set(), set()
+    rest, columns, rows = b"", {b"AZ"}, {99_999}
     while block := sheet.read(1 << 20):
-        found = _CELL_PLACE.findall(rest + block)
-        columns.update({column for column, _ in found})
-        rows.add(max((int(row) for row in {row for _, row in found}), default=0))
+        if _FAR_PLACE.search(rest + block) is not None:
+            found = _CELL_PLACE.findall(rest + block)
+            columns.update({column for column, _ in found})
+            rows.add(max((int(row) for row in {row for _, row in found}), default=0))
         rest = block[-20:]
-    width = max(map(_number, columns), default=0)
-    if width * max(rows, default=0) > _MAX_CELLS:
+    width = max(map(column_number, columns))
+    if width * max(rows) > _MAX_CELLS:
         raise TableReadError(f"a sheet has more than {_MAX_CELLS:,} cells between its first and its last")
-
-
-def _number(letters: bytes) -> int:
-    """Return the number of a column that letters name, A as 1."""
-    number = 0
-    for letter in letters:
-        number = 26 * number + letter - 64
-    return number
 
 
 @dataclass(frozen=True)
@@ -140,10 +145,11 @@ def _places(rows: list[list[Any]], file: TableFile) -> list[tuple[tuple[int, int
     for stretches in _tables(_stretches(rows), rows):
         first, end = stretches[0].first, stretches[-1].end
         left, right = min(s.left for s in stretches), max(s.right for s in stretches)
-        kept = [n for n in range(first, end) if not _is_empty(rows[n][left:right])]
         header = find_header(_texts(rows, (first, left, end, right)), right - left, given)
-        if len(kept) > header.first:
-            places.append(((kept[header.first], left, end, right), replace(header, first=0)))
+        filled = (n for n in range(first, end) if not _is_empty(rows[n][left:right]))
+        named = next(islice(filled, header.first, None), None)
+        if named is not None:
+            places.append(((named, left, end, right), replace(header, first=0)))
     return places
 
 
@@ -168,13 +174,20 @@ def _stretches(rows: list[list[Any]]) -> list[_Stretch]:
 
 
 def _is_empty(row: list[Any]) -> bool:
-    return all(cell == "" or (isinstance(cell, str) and not cell.strip()) for cell in row)
+    for cell in row:  # noqa: SIM110 (most rows are told by their first cell, before a generator would have begun)
+        if cell != "" and not (isinstance(cell, str) and not cell.strip()):
+            return False
+    return True
 
 
 def _filled(row: list[Any]) -> tuple[int, int]:
     """Return the first filled column of a row, and the one after the last."""
-    filled = [n for n, cell in enumerate(row) if cell != ""]
-    return filled[0], filled[-1] + 1
+    left, end = 0, len(row)
+    while row[left] == "":
+        left += 1
+    while row[end - 1] == "":
+        end -= 1
+    return left, end
 
 
 def _tables(stretches: list[_Stretch], rows: list[list[Any]]) -> list[list[_Stretch]]:
@@ -243,7 +256,9 @@ def _open_cells(
     top, left, end, right = place
     if right - left > file.wanted.limit:
         raise max_columns_error(file.wanted.limit)
-    kept = [row[left:right] for row in rows[top:end] if not _is_empty(row[left:right])]
+    if left or right < len(rows[top]):
+        rows, top, end = [row[left:right] for row in rows[top:end]], 0, end - top
+    kept = [row for row in rows[top:end] if not _is_empty(row)]
     named = [[_text(cell) for cell in row] for row in kept[: max(1, header.n_lines)]]
     cells = join_headers(named) if header.n_lines else [f"column_{n}" for n in range(right - left)]
     names = clean_names(cells)
@@ -253,7 +268,8 @@ def _open_cells(
 
     def batches() -> Iterator[pa.RecordBatch]:
         with with_reasons():
-            columns = [_column([row[names.index(name)] for row in data]) for name in wanted]
+            cells_of = dict(zip(names, zip(*data, strict=True), strict=True)) if data else dict.fromkeys(names, ())
+            columns = [_column(cells_of[name]) for name in wanted]
             table = pa.table(columns, names=wanted) if columns else pa.table({})
             yield from table.to_batches(_ROWS_PER_BATCH)
 
@@ -265,9 +281,11 @@ def _float(value: float | None) -> float | None:
     return None if value is None else float(value)
 
 
-def _column(cells: list[Any]) -> pa.Array:
-    kinds = {type(cell) for cell in cells if cell != ""}
-    values = [None if cell == "" else cell for cell in cells]
+def _column(cells: Sequence[Any]) -> pa.Array:
+    kinds, values = set(map(type, cells)), cells
+    if str in kinds:
+        kinds = {type(cell) for cell in cells if cell != ""}
+        values = [None if cell == "" else cell for cell in cells]
     if kinds in ({int}, {bool}, {datetime.date}):
         return pa.array(values)
     if kinds <= {int, float} and kinds:
@@ -282,4 +300,6 @@ def _column(cells: list[Any]) -> pa.Array:
         return pa.array(values, pa.time64("us"))
     if kinds == {datetime.timedelta}:
         return pa.array(values, pa.duration("us"))
-    return pa.array([None if value is None else _text(value) for value in values], pa.string())
+    if kinds != {str}:
+        values = [None if value is None else _text(value) for value in values]
+    return pa.array(values, pa.string())

@@ -34,6 +34,7 @@ from dfjoin.ingest.embed_driver import embed_new
 from dfjoin.ingest.engine import LateEngine
 from dfjoin.ingest.source import Input, TableJob, frames_place, gather
 from dfjoin.ingest.table_spool import TableSpool
+from dfjoin.sources.database_server import one_snapshot
 from dfjoin.sources.readers import current_fingerprint
 from dfjoin.sources.table_kinds import KINDS
 from dfjoin.types import IndexSettings, Root, TableSource
@@ -75,7 +76,7 @@ def add(
     check.check_choice(reads_all, "full", (True, False))
     base = read_manifest(path)
     here = [replace(root, uri=moved.get(root.id, root.uri)) for root in base.roots]
-    with Uncommitted(path) as written, frames_place(path, options.keep_data) as frames:
+    with Uncommitted(path) as written, frames_place(path, options.keep_data) as frames, one_snapshot():
         engine = LateEngine(options.engine, options.spark, options.progress, _INLINE_BELOW)
         reader = engine.spark_reader(base.settings)
         given = gather(options.source, here, reader, frames, written, base.settings)
@@ -216,7 +217,7 @@ def _is_unchanged(table: TableSource, record: dict[str, Any]) -> bool:
     kind = KINDS.get(table.format)
     if table.size != record["size"] and not (kind is not None and kind.has_version):
         return False
-    if table.mtime_ns == record["mtime_ns"] and table.mtime_ns > 0:
+    if table.mtime_ns == record["mtime_ns"] and table.mtime_ns > 0 and not (kind is not None and kind.has_version):
         return True
     try:
         return current_fingerprint(table) == record["fingerprint"]

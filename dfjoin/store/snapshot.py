@@ -15,7 +15,9 @@ from dfjoin.index.manifest import Manifest
 from dfjoin.index.mirror import index_place, index_uri, mirror_of
 from dfjoin.index.segment import Segment, SegmentPool
 from dfjoin.index.versions import read_manifest
-from dfjoin.sources.roots import catalogued_source
+from dfjoin.sources.database_server import uri_of
+from dfjoin.sources.roots import catalogued_source, open_root
+from dfjoin.sources.table_kinds import kind_of_scheme, place_of_database
 from dfjoin.types import IndexSettings, Root, TableSource
 
 __all__ = ["Snapshot", "index_directory", "latest_snapshot", "open_snapshot"]
@@ -48,7 +50,19 @@ def _checked_roots(roots: Any) -> dict[str, str]:
         return {}
     if not isinstance(roots, Mapping):
         raise InvalidTypeError(f"`roots` must map names of roots to their new places, got {check.show(roots)}")
-    return {name: check.check_path(place, "roots") for name, place in roots.items()}
+    return {name: _without_credentials(place) for name, place in roots.items()}
+
+
+def _without_credentials(place: Any) -> str:
+    """Return a place without what is secret, which is remembered in this process."""
+    uri = uri_of(place) if callable(place) else place
+    kind = kind_of_scheme(uri) if isinstance(uri, str) else None
+    if kind is not None and not kind.endings:
+        return place_of_database(place, kind)
+    checked = check.check_path(place, "roots")
+    if checked != check.strip_credentials(checked):
+        open_root(checked)
+    return check.strip_credentials(checked)
 
 
 def latest_snapshot(index: str | os.PathLike[str], known: Snapshot | None = None) -> Snapshot:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
+from numpy.typing import NDArray
 
 from dfjoin import _validation as check
 from dfjoin.errors import (
@@ -27,6 +28,7 @@ from dfjoin.index.catalog import KINDS, NOT_IN_FILE, read_dialect
 from dfjoin.ingest.engine import SparkTable, session_table
 from dfjoin.sources.readers import current_fingerprint, open_table
 from dfjoin.sources.table_kinds import KINDS as KINDS_OF_TABLES
+from dfjoin.sources.wanted_rows import RowsByKey
 from dfjoin.store.snapshot import Snapshot
 from dfjoin.types import Dialect, IndexSettings, TableSource
 from dfjoin.values.float_values import is_list_type, spell_lists
@@ -38,6 +40,9 @@ from dfjoin.values.value_set import ValueSet
 __all__ = ["ON_STALE", "LakeTable", "content_of", "is_mostly_null", "read_frame", "void_reason", "with_types"]
 
 _TYPED = ("integer", "decimal", "float", "date", "boolean")
+
+_ROWS_READ_WHOLE = 10_000
+"""Rows of a table of a database that are read at once; of more the keys are read first."""
 
 ON_STALE = ("error", "warn", "ignore")
 
@@ -66,10 +71,10 @@ class _FileTable:
         """Compare the files with the catalogue; raises `TableReadError` where they cannot be read."""
         return current_fingerprint(self.source) == self.fingerprint
 
-    def batches(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
+    def batches(self, columns: Sequence[str], rows: RowsByKey | None = None) -> Iterator[pa.RecordBatch]:
         """Read some columns."""
-        reader = open_table(self.source, dialect=self.dialect, columns=list(columns), max_columns=self.max_columns)
-        return reader.batches()
+        most, dialect = self.max_columns, self.dialect
+        return open_table(self.source, dialect=dialect, columns=list(columns), max_columns=most, rows=rows).batches()
 
 
 class _TableOfSpark:
@@ -86,7 +91,7 @@ class _TableOfSpark:
         """Compare the version with the catalogue; an index of before says none, nor is there one of a DataFrame."""
         return self._record["version"] in ("", self._table.version())
 
-    def batches(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
+    def batches(self, columns: Sequence[str], rows: RowsByKey | None = None) -> Iterator[pa.RecordBatch]:
         """Read some columns."""
         return self._table.batches(columns)
 
@@ -233,9 +238,28 @@ class LakeTable:
                 f"got {check.show(missing[0])}{did_you_mean(missing[0], self._columns)}{self.note_excluded(missing)}"
             )
 
-    def batches(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
-        """Read some columns, batch by batch, as the file has them."""
-        yield from self._opened.batches(columns)
+    def batches(
+        self,
+        columns: Sequence[str],
+        keys: Sequence[str] = (),
+        may_join: Callable[[Sequence[ValueSet]], NDArray[np.bool_]] | None = None,
+    ) -> Iterator[pa.RecordBatch]:
+        """Read some columns, batch by batch, as the file has them.
+
+        Parameters
+        ----------
+        columns : sequence of str
+        keys, may_join : optional
+            Columns, and what tells from their values which rows are wanted. A server of a database sends these alone of
+            a large table; other rows come, too, in any case that is easier to read.
+        """
+        rows = None
+        if may_join is not None and self.n_rows > _ROWS_READ_WHOLE:
+            rows = RowsByKey(
+                tuple(keys),
+                lambda arrays: may_join([self.normalize(key, one) for key, one in zip(keys, arrays, strict=True)]),
+            )
+        yield from self._opened.batches(columns, rows)
 
     def to_frame(
         self,

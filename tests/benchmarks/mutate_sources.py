@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import argparse
 import gzip
 import json
 import lzma
 import resource
+import tempfile
 import time
 import zipfile
 from collections import Counter
@@ -43,6 +45,9 @@ def write_formats(place: Path) -> list[Path]:
         zoo.write_avro(table.drop_columns(list(NOT_IN["avro"])), place / "t.avro")
     if find_spec("openpyxl") and find_spec("python_calamine"):
         zoo.write_workbook(table.drop_columns(list(NOT_IN["xlsx"])), place / "t.xlsx")
+    zoo.write_sqlite(table.drop_columns(list(NOT_IN["xlsx"][:4])), place / "t.sqlite")
+    if find_spec("duckdb"):
+        zoo.write_duckdb(table.drop_columns(["float16", "decimal256"]), place / "t.duckdb")
     rows = [{"id": n, "city": f"city {n}", "items": [{"sku": n, "n": 1}]} for n in range(300)]
     (place / "t.json").write_text(json.dumps(rows))
     text = "id,city,n\n" + "".join(f"{n},city {n},{n / 4}\n" for n in range(2000))
@@ -125,3 +130,20 @@ def mutate_formats(place: Path, n: int, rng: np.random.Generator, only: str = ""
         counts.update({"milliseconds": int(1000 * worst), "mebibytes": peak >> 20})
         told[good.name] = counts
     return told
+
+
+def main() -> None:
+    """Print a line for each format."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--n", type=int, default=300, help="damaged files of each format")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--only", default="", help="part of the name of a good file, as xlsx")
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory() as place:
+        told = mutate_formats(Path(place), options.n, np.random.default_rng(options.seed), options.only)
+    for name, counts in told.items():
+        print(f"{name:12} " + ", ".join(f"{what} {number:,}" for what, number in counts.items()))
+
+
+if __name__ == "__main__":
+    main()

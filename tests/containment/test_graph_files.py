@@ -14,7 +14,7 @@ def test_graphml_holds_names_that_are_hard_to_write(tmp_path):
     edges = pd.DataFrame(
         {
             "table": ["a<&>"], "column": ['x"y'], "key_table": ["b\x00\n"], "key_column": ["é"], "score": [0.75],
-            "relationship": ["n:1"], "containment": [1.0], "coverage": [0.5],
+            "relationship": ["n:1"], "containment": [1.0], "coverage": [0.5], "declared": [True],
         }
     )  # fmt: skip
     write_graphml(["a<&>", "b\x00\n", "c"], edges, tmp_path / "g.graphml")

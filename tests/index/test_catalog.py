@@ -68,6 +68,7 @@ def test_nulls_by_evidence_are_kept_and_a_catalogue_without_them_is_as_it_was(tm
 
 
 PARTS = ("part_sizes", "part_times", "part_fingerprints")
+DECLARED = {"keys": [["id"], ["a", "b"]], "foreign_keys": [{"columns": ["c"], "path": "s/t", "key_columns": ["id"]}]}
 
 
 @pytest.mark.parametrize("held", [(), PARTS, ("other_values",), (*PARTS, "null_spellings")])
@@ -80,12 +81,27 @@ def test_fields_that_hold_nothing_are_left_out(tmp_path, held):
     column = column_record(0, "x", **{name: value for name, value in given.items() if name not in table})
     (tmp_path / "catalog.arrow").write_bytes(write_catalog([table], [column], []))
     catalog = Catalog(tmp_path / "catalog.arrow")
-    assert catalog.tables().to_pylist() == [table] and catalog.columns().to_pylist() == [column]
+    assert catalog.tables().to_pylist() == [
+        {"keys": [], "foreign_keys": [], **table}
+    ] and catalog.columns().to_pylist() == [column]
     assert catalog_features(catalog.tables(), catalog.columns()) == (("parts",) if {*held} & PARTED else ())
     with pa.memory_map(str(tmp_path / "catalog.arrow")) as file:
         schema = pa.ipc.open_file(file).schema
         fields = {field.name for list_ in schema for field in list_.type.value_type}
     assert fields & {*values} == {*held}
+
+
+@pytest.mark.parametrize("name", list(DECLARED))
+def test_declared_keys_are_a_feature_of_their_own(tmp_path, name):
+    table = {**table_record("t", 0, 0), "keys": [], "foreign_keys": [], name: DECLARED[name]}
+    (tmp_path / "catalog.arrow").write_bytes(write_catalog([table], [], []))
+    catalog = Catalog(tmp_path / "catalog.arrow")
+    assert catalog.tables().to_pylist() == [table]
+    assert catalog_features(catalog.tables(), catalog.columns()) == ("declared_keys",)
+    table[name] = [[None]] if name == "keys" else [{"columns": ["c"], "path": None, "key_columns": []}]
+    (tmp_path / "catalog.arrow").write_bytes(write_catalog([table], [], []))
+    with pytest.raises(IndexCorruptedError, match="it holds nulls"):
+        Catalog(tmp_path / "catalog.arrow")
 
 
 @pytest.mark.parametrize(("sizes", "name"), [([1], "part_sizes"), ([1, 2], "part_times")])
@@ -115,6 +131,7 @@ def test_what_earlier_readers_would_misread_is_a_feature(dialect, features):
 
 def test_round_trip(tmp_path):
     catalog, tables, columns = write(tmp_path, {"a": ["x", "y"], "b": [], "c": ["z"]})
+    tables = [{**table, "keys": [], "foreign_keys": []} for table in tables]
     assert (catalog.n_tables, catalog.n_columns) == (3, 3)
     assert catalog.tables().to_pylist() == tables and catalog.columns().to_pylist() == columns
     (skipped,) = catalog.skipped().to_pylist()

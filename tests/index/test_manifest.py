@@ -131,13 +131,23 @@ class TestRefusals:
         """What is frozen here is released: a further feature is one of a further version of dfjoin."""
         released = {
             "0.1.0": ("tokens", "catalog", "signatures"),
-            "0.2.0": ("patterns", "vectors", "axes", "rows", "null_evidence", "dialects", "parts"),
+            "0.2.0": (
+                "patterns",
+                "vectors",
+                "axes",
+                "rows",
+                "null_evidence",
+                "dialects",
+                "parts",
+                "declared_keys",
+                "tables",
+            ),
         }
         assert released == FEATURES
         latest, own = ([int(n) for n in v.split(".")] for v in (list(FEATURES)[-1], dfjoin.__version__))
         assert latest <= own
         features = [feature for features in FEATURES.values() for feature in features]
-        assert sorted(features) == sorted([*GROUPS, "null_evidence", "dialects", "parts"])
+        assert sorted(features) == sorted([*GROUPS, "null_evidence", "dialects", "parts", "declared_keys", "tables"])
 
     @pytest.mark.parametrize(
         ("change", "text"),

@@ -60,11 +60,13 @@ def test_illegal_settings_are_named(settings, error, match):
 
 def test_settings_of_an_index_are_frozen_but_only_those_that_are_given_count():
     base = Manifest("u", 1, index_settings({"samples": 2}, "a/*"))
-    check_same_settings(base, index_settings(None), None, None, None)
-    check_same_settings(base, index_settings({"samples": 2}), {"samples": 2}, None, None)
+    check_same_settings(base, index_settings(None), None)
+    check_same_settings(base, index_settings({"samples": 2}), {"samples": 2})
     with pytest.raises(
         IncompatibleSettingsError, match="differ from those of the index in 'samples', which are frozen"
     ):
-        check_same_settings(base, index_settings({"samples": 3}), {"samples": 3}, None, None)
+        check_same_settings(base, index_settings({"samples": 3}), {"samples": 3})
     with pytest.raises(IncompatibleSettingsError, match="in 'columns'"):
-        check_same_settings(base, index_settings(None, "b/*"), None, "b/*", None)
+        check_same_settings(base, index_settings(None, "b/*"), None, columns="b/*")
+    with pytest.raises(IncompatibleSettingsError, match="in 'tables'"):
+        check_same_settings(base, index_settings(None, tables="t"), None, tables="t")

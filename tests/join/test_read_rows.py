@@ -28,8 +28,8 @@ def small_batches(monkeypatch):
     """Let every file be read in batches of three rows, from here on."""
     batches = LakeTable.batches
 
-    def cut(self, columns):
-        for batch in batches(self, columns):
+    def cut(self, columns, *rows):
+        for batch in batches(self, columns, *rows):
             yield from (batch.slice(begin, 3) for begin in range(0, batch.num_rows, 3))
 
     return lambda: monkeypatch.setattr(LakeTable, "batches", cut)

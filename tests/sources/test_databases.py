@@ -18,8 +18,10 @@ import pytest
 import dfjoin
 from dfjoin.errors import InvalidParameterError, TableReadError
 from dfjoin.sources import postgresql_reader, sqlite_reader
+from dfjoin.sources.database_server import one_snapshot
 from dfjoin.sources.listing import Listing
 from dfjoin.sources.readers import open_table, tables_of
+from dfjoin.store import table as store_table
 from dfjoin.types import GivenDialect
 from tests.sources import zoo
 
@@ -28,8 +30,8 @@ CITIES = [("Rome", 2.8, "0039"), ("Oslo", 0.7, "0047"), ("Lima", 10.1, "0051")]
 FRAME = pd.DataFrame({"town": ["Oslo", "Rome", "Paris"]})
 
 
-def build(source, tmp_path):
-    return dfjoin.build_lake(source, tmp_path / "i.dfjoin", engine="inline", progress=False)
+def build(source, tmp_path, **options):
+    return dfjoin.build_lake(source, tmp_path / "i.dfjoin", engine="inline", progress=False, **options)
 
 
 def read_tables(path, kind):
@@ -72,6 +74,42 @@ def test_sqlite_is_searched_joined_and_followed(tmp_path):
     later = lake.add(f"sqlite:////{path}", progress=False)
     assert later.tables["table"].tolist() == names[:2] and later.check().empty and later.verify() == []
     assert FRAME.auto_join(later, on="town")["dial"].tolist() == ["0047", "0039", "0033"]
+
+
+def test_a_write_ahead_log_is_read_and_left_alone(tmp_path):
+    """Pages that are not in the file yet: of a database that is open, of one whose process died, and of none."""
+    path = tmp_path / "lake" / "b.sqlite"
+    path.parent.mkdir()
+
+    def files(place=path.parent):
+        return {f.name: f.read_bytes() for f in place.iterdir() if not f.name.endswith("-shm")}
+
+    writer = sqlite3.connect(path, isolation_level=None)
+    for statement in ("PRAGMA journal_mode=WAL", "PRAGMA wal_autocheckpoint=0", "CREATE TABLE t (a TEXT, b INTEGER)"):
+        writer.execute(statement)
+    writer.execute("INSERT INTO t VALUES ('x', 1), ('y', 2)")
+    before = files()
+    lake = build(path.parent, tmp_path)
+    assert lake.table("b.sqlite/t")["a"].tolist() == ["x", "y"] and lake.check().empty
+    assert lake.add(path.parent, progress=False).info()["version"] == 1
+    assert files() == before and len(before["b.sqlite-wal"]) > 4096
+    stat = path.stat()
+    writer.execute("INSERT INTO t VALUES ('z', 3)")
+    assert path.stat() == stat and lake.check()["state"].tolist() == ["changed"]
+    lake.add(path.parent, progress=False)
+    assert lake.table("b.sqlite/t")["a"].tolist() == ["x", "y", "z"]
+    (tmp_path / "died").mkdir()
+    for name in ("b.sqlite", "b.sqlite-wal"):
+        shutil.copy(path.parent / name, tmp_path / "died")
+    before = files(tmp_path / "died")
+    died = build(tmp_path / "died", tmp_path / "d")
+    assert died.table("b.sqlite/t")["b"].tolist() == [1, 2, 3]
+    assert files(tmp_path / "died") == before and len(list((tmp_path / "died").iterdir())) == 2
+    writer.close()
+    assert {f.name for f in path.parent.iterdir()} == {"b.sqlite"}
+    lake.add(path.parent, progress=False)
+    assert lake.table("b.sqlite/t")["a"].tolist() == ["x", "y", "z"]
+    assert {f.name for f in path.parent.iterdir()} == {"b.sqlite"}
 
 
 def test_columns_of_sqlite_have_the_type_of_their_values(tmp_path):
@@ -271,3 +309,46 @@ def test_types_of_postgresql(server, tmp_path):
     table = pa.Table.from_batches(open_table(source).batches())
     found = {type_: (table[f"c{n}"].to_pylist(), table[f"c{n}"].type) for n, type_ in enumerate(TYPES)}
     assert {t for t in TYPES if found[t] != TYPES[t]} == set()
+
+
+@pytest.mark.xdist_group("postgresql")
+def test_postgresql_of_one_moment_with_its_keys(server, tmp_path, monkeypatch):
+    execute(
+        server,
+        'CREATE SCHEMA "a/b%"',
+        'CREATE TABLE "a/b%".parents (id int PRIMARY KEY, name text UNIQUE)',
+        'CREATE TABLE children (n int, parent int REFERENCES "a/b%".parents, kind text, price numeric(9, 2), more text)',
+        "INSERT INTO \"a/b%\".parents SELECT i, 'Parent ' || i FROM generate_series(1, 30) i",
+        "INSERT INTO children SELECT i, 1 + i % 30, 'Kind ' || i, i / 4.0, repeat('x', i % 5) FROM generate_series(1, 400) i",
+    )
+    lake = build(server, tmp_path, tables=["children", "a/b%.*"])
+    assert lake.tables["table"].tolist() == ["a/b%.parents", "children"]
+    edges = lake.join_graph().edges
+    assert edges[edges["declared"]].iloc[:, :4].to_numpy().tolist() == [["children", "parent", "a/b%.parents", "id"]]
+    assert lake.segments[0].catalog.table_record(0)["keys"] == [["name"], ["id"]]
+    sent = []
+    batches = postgresql_reader._PostgresServer.batches
+    monkeypatch.setattr(
+        postgresql_reader._PostgresServer, "batches", lambda self, query: sent.append(query) or batches(self, query)
+    )
+    for name, keys in {"n": [7, 400, 999], "kind": ["KIND 9", "kind 11", "none"], "price": [0.25, 50.0, 0.1]}.items():
+        frame = pd.DataFrame({name: keys})
+        if name == "price":
+            frame[name] = frame[name].map(lambda x: Decimal(str(x)))
+        whole = frame.auto_join(lake, on=name, tables="children")
+        sent.clear()
+        with monkeypatch.context() as patched:
+            patched.setattr(store_table, "_ROWS_READ_WHOLE", 10)
+            some = frame.auto_join(lake, on=name, tables="children")
+        pd.testing.assert_frame_equal(some, whole)
+        assert "more" in some.columns and " IN (" in sent[-1] and len(sent) == 2, name
+    with one_snapshot():
+        root = dfjoin.types.Root(0, "postgres", postgresql_reader.place_of_postgresql(server), "database")
+        sources = {source.name: source for source in postgresql_reader.tables_of_postgresql(root)}
+        execute(server, "DELETE FROM children WHERE n > 100")
+        table = pa.Table.from_batches(open_table(sources["children"]).batches())
+        assert table.num_rows == 400
+        with pytest.raises(Exception, match="read-only"):
+            postgresql_reader._server_of(root).rows("DELETE FROM children")
+        assert pa.Table.from_batches(open_table(sources["children"]).batches()).num_rows == 400
+    assert pa.Table.from_batches(open_table(sources["children"]).batches()).num_rows == 100

@@ -179,7 +179,7 @@ FORMATS = ("orc", "feather", "arrows", "avro", "json", "zip", "xlsx", "csv.xz")
 
 
 def test_mutated_files_are_read_or_have_a_reason(tmp_path):
-    """A few mutations of each format; ``python -m tests.benchmarks mutate-sources`` makes 300 of each."""
+    """A few mutations of each format; ``python -m tests.benchmarks.mutate_sources`` makes 300 of each."""
     from tests.benchmarks.mutate_sources import mutate_formats
 
     told = mutate_formats(tmp_path, 12, np.random.default_rng(1))

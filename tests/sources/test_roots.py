@@ -143,15 +143,14 @@ def test_a_place_that_is_not_reached_says_what_failed(monkeypatch):
     def fail(uri):
         raise OSError(f"When resolving region for {uri}: AWS Error NETWORK_CONNECTION: could not resolve host")
 
-    system = type("FileSystem", (), {"from_uri": staticmethod(fail)})
-    monkeypatch.setattr(roots, "fs", type("Module", (), {"FileSystem": system}))
+    monkeypatch.setattr(roots, "open_filesystem", fail)
     with pytest.raises(InvalidParameterError) as caught:
         open_root("s3://me:secret@nowhere-at-all/lake")
     text = str(caught.value)
     assert text.startswith(
         "`source` 's3://nowhere-at-all/lake' cannot be opened: OSError: When resolving region for s3:"
     )
-    assert "could not resolve host. Check the network, the credentials" in text and "secret" not in text
+    assert "could not resolve host (5 attempts). Check the network, the credentials" in text and "secret" not in text
 
 
 def test_a_place_that_is_lost_while_it_is_listed_says_what_failed(monkeypatch):

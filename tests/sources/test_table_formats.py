@@ -4,14 +4,17 @@ import base64
 import json
 import shutil
 import struct
+import sys
+import time
 import uuid
+from datetime import UTC, datetime
 
 import pandas as pd
 import pyarrow as pa
 import pytest
 
 import dfjoin
-from dfjoin.errors import TableReadError
+from dfjoin.errors import InvalidParameterError, TableReadError
 from dfjoin.sources.listing import list_tables
 from dfjoin.sources.readers import current_fingerprint, open_table
 from tests.sources import zoo
@@ -33,6 +36,10 @@ def content(lake):
     """What an index says of its tables, whoever built it."""
     columns = lake.columns.drop(columns=["segment"], errors="ignore")
     return columns.sort_values(["table", "column"]).to_dict("records")
+
+
+def iso(milliseconds):
+    return datetime.fromtimestamp(milliseconds / 1000, UTC).isoformat()
 
 
 def check_follows(place, name, tmp_path, changes):
@@ -179,6 +186,74 @@ def test_an_iceberg_table_follows_its_snapshots(tmp_path, catalogue):
     _, (source,), _ = list_tables(moved)
     with pytest.raises(TableReadError, match="the table was moved; write it anew"):
         open_table(source)
+
+
+def test_delta_as_it_was(tmp_path):
+    deltalake = pytest.importorskip("deltalake")
+    place = str(tmp_path / "lake" / "cities")
+    deltalake.write_deltalake(place, FIRST)
+    (moment,) = (entry["timestamp"] for entry in deltalake.DeltaTable(place).history())
+    time.sleep(0.02)
+    deltalake.write_deltalake(place, MORE, mode="append", schema_mode="merge")
+    deltalake.DeltaTable(place).delete("id = 1")
+    index = tmp_path / "i"
+    lake = build(f"{place}@v0", index)
+    assert lake.tables["table"].tolist() == ["cities@v0"] and rows_of(lake, "cities@v0")[0]["city"] == "Rome"
+    assert lake.columns["column"].tolist() == ["city", "id", "part"]
+    for source, n in ((place, 5), (f"{place}@v1", 6), (f"{place}@{iso(moment + 10)}", 4)):
+        lake.add(source, progress=False)
+        name = source.rpartition("/")[2]
+        assert len(lake.table(name)) == n, name
+    version = lake.version
+    deltalake.write_deltalake(place, FIRST, mode="overwrite", schema_mode="overwrite")
+    assert lake.add(f"{place}@v1", progress=False).version == version
+    assert lake.check()["table"].tolist() == ["cities"]
+    wide = pd.DataFrame({"id": [1, 5]}).auto_join(lake, on="id", tables="cities@v1")
+    assert wide["city"].tolist() == ["Rome", "Bern"]
+    (tmp_path / "lake" / "t.csv").write_text("a,b\n1,2\n")
+    with pytest.raises(InvalidParameterError, match="which a Delta or Iceberg table may have"):
+        build(f"{tmp_path / 'lake' / 't.csv'}@v1", tmp_path / "x")
+    with pytest.raises(TableReadError, match=r"no time|[Vv]ersion"):
+        dfjoin.build_lake(f"{place}@v99", tmp_path / "y", engine="inline", progress=False, on_error="raise")
+    with pytest.raises(TableReadError, match="'2026-99-99' is no time"):
+        dfjoin.build_lake(f"{place}@2026-99-99", tmp_path / "z", engine="inline", progress=False, on_error="raise")
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_iceberg_as_it_was_and_by_its_catalogue(tmp_path, catalogue, monkeypatch):
+    from pyiceberg.types import DoubleType
+
+    table = catalogue.create_table("n.cities", schema=FIRST.schema)
+    table.append(FIRST)
+    first = table.current_snapshot()
+    with table.update_schema() as update:
+        update.add_column("score", DoubleType())
+    time.sleep(0.02)
+    table.append(MORE)
+    place = tmp_path / "lake" / "n" / "cities"
+    lake = build(f"{place}@v{first.snapshot_id}", tmp_path / "i")
+    (name,) = lake.tables["table"]
+    assert lake.columns["column"].tolist() == ["city", "id", "part"] and len(lake.table(name)) == 4
+    moment = f"{place}@{iso(first.timestamp_ms)}"
+    assert len(lake.add(moment, progress=False).table(moment.rpartition("/")[2])) == 4
+    table.append(MORE)
+    assert lake.check().empty
+    monkeypatch.setenv("PYICEBERG_CATALOG__C__URI", f"sqlite:///{tmp_path}/catalogue")
+    monkeypatch.setenv("PYICEBERG_CATALOG__C__WAREHOUSE", f"file://{tmp_path}/lake")
+    monkeypatch.setattr("pyiceberg.catalog._ENV_CONFIG", type(sys.modules["pyiceberg.catalog"]._ENV_CONFIG)())
+    catalogue.create_namespace("m")
+    catalogue.create_table("m.other", schema=FIRST.schema).append(FIRST)
+    by_name = build("iceberg://c", tmp_path / "c")
+    assert by_name.tables["table"].tolist() == ["m.other", "n.cities"] and len(by_name.table("n.cities")) == 8
+    assert by_name.add("iceberg://c", progress=False).version == 1 and by_name.check().empty
+    table.delete("id = 5")
+    assert by_name.check()["table"].tolist() == ["n.cities"]
+    assert len(by_name.add("iceberg://c", progress=False).table("n.cities")) == 6
+    assert build("iceberg://c/m", tmp_path / "m").tables["table"].tolist() == ["m.other"]
+    with pytest.raises(InvalidParameterError, match="`source` must name a catalogue of pyiceberg alone"):
+        build("iceberg://user:secret@c", tmp_path / "x")
+    with pytest.raises(InvalidParameterError, match="`source` must be a database that can be read"):
+        build("iceberg://unknown", tmp_path / "x")
 
 
 @pytest.mark.filterwarnings("ignore")

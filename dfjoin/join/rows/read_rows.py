@@ -341,16 +341,17 @@ def read_rows(table: LakeTable, links: Sequence[KeyLink], keeps_all: bool, holds
     wanted = [*key_columns, *(name for name in new_columns if name not in key_columns)]
     batches: list[pa.RecordBatch] = []
     parts: dict[str, list[ValueSet]] = {name: [] for name in key_columns}
-    for batch in table.batches(wanted):
+    may_join = None if keeps_all or len(links) > 1 else links[0].may_join
+    for batch in table.batches(wanted, key_columns, may_join):
         values = {name: table.normalize(name, batch.column(i)) for i, name in enumerate(key_columns)}
         if not keeps_all:
             is_kept = np.zeros(batch.num_rows, bool)
             for link in links:
                 is_kept |= link.may_join([values[name] for name in link.step.right_on])
-            rows = np.flatnonzero(is_kept)
-            if rows.size < batch.num_rows:
-                batch = batch.take(pa.array(rows))
-                values = {name: take_values(part, rows) for name, part in values.items()}
+            kept = np.flatnonzero(is_kept)
+            if kept.size < batch.num_rows:
+                batch = batch.take(pa.array(kept))
+                values = {name: take_values(part, kept) for name, part in values.items()}
         if batch.num_rows or not batches:  # the first one tells the types, whatever its rows
             batches.append(batch)
         if batch.num_rows:

@@ -1,0 +1,153 @@
+"""An index and tables at ``s3://``: built, changed, searched and joined; and what faults of the store do to them."""
+
+import logging
+import uuid
+
+import pandas as pd
+import pytest
+from pyarrow import fs
+
+import dfjoin
+from dfjoin.errors import IndexNotFoundError, IndexWriteError, InvalidParameterError, TableChangedError
+from dfjoin.index.object_store import ATTEMPTS
+from tests.sources.faulty_proxy import FaultyProxy
+
+TOWNS = pd.DataFrame({"town": [f"town {n}" for n in range(300)], "people": range(300)})
+FRAME = pd.DataFrame({"town": ["Town 7", "TOWN 8", "nowhere"]})
+
+pytestmark = pytest.mark.xdist_group("s3")
+
+
+@pytest.fixture(scope="module")
+def server():
+    """Moto's server of S3: its port."""
+    moto = pytest.importorskip("moto.server")
+    logging.getLogger("werkzeug").setLevel(logging.ERROR)
+    running = moto.ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
+    running.start()
+    yield running.get_host_and_port()[1]
+    running.stop()
+
+
+class Store:
+    """A bucket behind a proxy."""
+
+    def __init__(self, port: int, bucket: str) -> None:
+        self.proxy = FaultyProxy(port)
+        self.bucket = bucket
+        self.options = f"?endpoint_override=127.0.0.1:{self.proxy.port}&scheme=http&region=us-east-1"
+        options = {"endpoint_override": f"127.0.0.1:{port}", "scheme": "http", "region": "us-east-1"}
+        self.files = fs.S3FileSystem(**options, allow_bucket_creation=True)
+        self.files.create_dir(bucket)
+
+    def uri(self, path: str) -> str:
+        return f"s3://{self.bucket}/{path}{self.options}"
+
+    def write(self, path: str, frame: pd.DataFrame) -> None:
+        with self.files.open_output_stream(f"{self.bucket}/{path}") as stream:
+            stream.write(frame.to_csv(index=False).encode() if path.endswith(".csv") else frame.to_parquet())
+
+    def build(self, index: str = "index"):
+        return dfjoin.build_lake(self.uri("tables"), self.uri(index), engine="inline", progress=False)
+
+
+@pytest.fixture
+def store(server, tmp_path, monkeypatch):
+    for name, value in {
+        "AWS_ACCESS_KEY_ID": "someone",
+        "AWS_SECRET_ACCESS_KEY": "s3cr3t",
+        "AWS_EC2_METADATA_DISABLED": "true",
+        "DFJOIN_CACHE_DIR": str(tmp_path / "cache"),
+    }.items():
+        monkeypatch.setenv(name, value)
+    store = Store(server, f"bucket-{uuid.uuid4().hex}")
+    store.write("tables/towns.csv", TOWNS)
+    store.write("tables/deep/halves.parquet", TOWNS.iloc[::2].rename(columns={"people": "half"}))
+    yield store
+    store.proxy.close()
+
+
+def test_a_lake_lives_at_s3(store, server, tmp_path, monkeypatch):
+    lake = store.build()
+    assert lake.tables["table"].tolist() == ["deep/halves.parquet", "towns.csv"] and lake.info()["skipped"] == []
+    hits = FRAME.discover_joinable("town", lake, rank="matched")
+    assert hits["matched"].tolist() == [2, 1]
+    wide = FRAME.auto_join(lake, on="town", tables="towns.csv")
+    assert wide["people"].tolist()[:2] == [7, 8]
+    assert lake.add(store.uri("tables"), progress=False).version == 1 and lake.check().empty
+    store.write("tables/more.csv", TOWNS.assign(more=TOWNS["people"] % 7))
+    store.write("tables/towns.csv", TOWNS.assign(people=TOWNS["people"] + 1000))
+    with pytest.raises(TableChangedError, match="its content is another"):
+        lake.table("towns.csv")
+    lake.add(store.uri("tables"), progress=False)
+    assert lake.version == 2 and FRAME.auto_join(lake, on="town", tables="towns.csv")["people"].tolist()[:2] == [
+        1007,
+        1008,
+    ]
+    lake.remove("more.csv")
+    lake.compact(full=True)
+    assert lake.tables["table"].tolist() == ["deep/halves.parquet", "towns.csv"] and lake.verify() == []
+    lake.vacuum(retain=1)
+    monkeypatch.setenv("DFJOIN_CACHE_DIR", str(tmp_path / "other"))  # as on another machine
+    monkeypatch.setenv("AWS_ENDPOINT_URL", f"http://127.0.0.1:{server}")
+    monkeypatch.setenv("AWS_DEFAULT_REGION", "us-east-1")
+    again = dfjoin.open_lake(f"s3://{store.bucket}/index")
+    assert again.version == lake.version
+    assert FRAME.discover_joinable("town", again, rank="matched")["matched"].tolist() == [2, 1]
+    for file in tmp_path.rglob("*"):
+        assert not file.is_file() or b"s3cr3t" not in file.read_bytes()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("fault", ["500", "cut", "slow", "hang"])
+def test_what_passes_is_tried_again(store, fault):
+    proxy = store.proxy
+    proxy.fault = lambda method, path, n: fault if method == "GET" and path.endswith("towns.csv") and n == 1 else ""
+    lake = store.build()
+    assert proxy.counts[fault] == 1 and len(lake.tables) == 2 and lake.info()["skipped"] == []
+    assert FRAME.auto_join(lake, on="town", tables="towns.csv")["people"].tolist()[:2] == [7, 8]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("fault", ["500", "cut"])
+def test_what_stays_is_told_with_the_number_of_attempts(store, fault):
+    proxy = store.proxy
+    proxy.fault = lambda method, path, _: fault if method == "GET" and path.endswith("towns.csv") else ""
+    lake = store.build()
+    assert proxy.counts[fault] == ATTEMPTS
+    (skipped,) = lake.info()["skipped"]
+    assert skipped["name"] == "towns.csv" and "AWS Error" in skipped["reason"]
+    assert skipped["reason"].endswith(f"({ATTEMPTS} attempts)")
+    proxy.reset()
+    lake.add(store.uri("tables"), progress=False)  # a fault of the store is none of the file: it is read again
+    assert len(lake.tables) == 2
+
+
+@pytest.mark.slow
+def test_writes_that_fail_leave_the_version_before(store):
+    proxy = store.proxy
+    lake = store.build()
+    store.write("tables/more.csv", TOWNS.assign(more=TOWNS["people"] % 7))
+    for fault, attempts in (("expired", 1), ("500", ATTEMPTS)):
+        for part in ("catalog.arrow", "manifests/"):
+            proxy.reset()
+            proxy.fault = lambda method, path, _, p=part, f=fault: f if method == "PUT" and p in path else ""
+            with pytest.raises(
+                IndexWriteError, match=r"cannot be written: .*Nothing of this change is visible"
+            ) as caught:
+                lake.add(store.uri("tables"), progress=False)
+            assert ("token has expired" in str(caught.value)) == (fault == "expired")
+            assert (f"({ATTEMPTS} attempts)" in str(caught.value)) == (attempts > 1) and proxy.counts[fault] == attempts
+            proxy.reset()
+            assert lake.refresh().version == 1 and len(lake.tables) == 2
+    assert lake.add(store.uri("tables"), progress=False).version == 2 and len(lake.tables) == 3
+
+
+def test_expired_credentials_are_told(store):
+    store.proxy.fault = lambda *_: "expired"
+    with pytest.raises(IndexNotFoundError, match=r"token has expired. Check the network and the credentials"):
+        store.build()
+    assert store.proxy.counts["expired"] < ATTEMPTS, "asking again does not help"
+    store.proxy.fault = lambda _, path, __: "" if "index" in path else "expired"
+    with pytest.raises(InvalidParameterError, match=r"cannot be opened: OSError: .*Check the network, the credentials"):
+        dfjoin.build_lake(store.uri("tables"), "unused.dfjoin", engine="inline", progress=False)
