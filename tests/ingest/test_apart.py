@@ -59,7 +59,7 @@ def test_where_a_request_reads(tmp_path):
 
 def test_the_head_of_a_request_is_all_but_its_tables(tmp_path):
     """Whatever texts it has: a quote within one is written with a backslash."""
-    root = Root(0, ', "tables": [', '/x, "tables": [{"')
+    root = Root(0, ', "sources": [', '/x, "sources": [{"')
     request = run_request(tmp_path, SETTINGS, [TableSource("t", root, "t", "parquet", 1, 2)], "skip", None)
     values = json.loads(request)
-    assert list(values)[-1] == "tables" and head_of(request) == {k: v for k, v in values.items() if k != "tables"}
+    assert list(values)[-1] == "sources" and head_of(request) == {k: v for k, v in values.items() if k != "sources"}

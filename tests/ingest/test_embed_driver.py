@@ -182,7 +182,7 @@ def test_tasks_write_the_same_files_as_this_process(many, monkeypatch):
     for one, other in zip(inline, files_of(many), strict=True):
         for name in VECTORS:
             np.testing.assert_array_equal(one[name], other[name])
-    assert engine.seen == [["embed"] * 4, ["cells"] * 2]
+    assert engine.seen == [["radius"], ["embed"] * 4, ["cells"] * 2]
     assert many.verify() == [] and not list((many.path / "runs").iterdir())
     many.vacuum(0)
     assert [len(list((many.path / "segments" / s.meta.id).glob("vectors-*"))) for s in many.segments] == [1, 1]
