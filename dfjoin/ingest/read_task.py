@@ -106,15 +106,11 @@ def _spelled(dialect: Dialect) -> str:
 def feeds_of_file(
     source: TableSource, settings: IndexSettings | None = None
 ) -> Iterator[tuple[str, Callable[[], TableFeed]]]:
-    """Find the tables of a source, by name; raises `TableReadError` with the reason if it holds none."""
+    """Find the wanted tables of a source, by name; raises `TableReadError` with the reason if it holds no table."""
     settings = settings or IndexSettings()
-    n = 0
     for table, opened in tables_of(source, settings.given_dialect(source.name), settings.max_columns):
         if is_wanted_table(table.name, settings):
-            n += 1
             yield table.name, partial(_feed_of, table, opened)
-    if not n:
-        raise TableReadError("`tables` names none of its tables")
 
 
 def _feed_of(source: TableSource, opened: Callable[[], TableReader]) -> TableFeed:
