@@ -342,7 +342,7 @@ def _gather_frames(
 
 @dataclass(frozen=True)
 class _FramesPlace:
-    """Where frames that come in memory are written as Parquet, without the tables and columns that the patterns leave out.
+    """Where frames that come in memory are written as Parquet, without what the patterns leave out.
 
     Parameters
     ----------

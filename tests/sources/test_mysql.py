@@ -369,7 +369,7 @@ def test_decimals_are_asked_for_exactly(base, queries):
 
 
 def test_keys_are_columns_of_the_database_whatever_the_lake_calls_them(base, queries):
-    execute(base, 'CREATE TABLE t (` a` int, `a` int)', "INSERT INTO t VALUES (1, 10), (2, 20), (3, 30)")
+    execute(base, "CREATE TABLE t (` a` int, `a` int)", "INSERT INTO t VALUES (1, 10), (2, 20), (3, 30)")
     for keys, rows in (({"a": [2]}, [2]), ({"a.1": [30]}, [3]), ({"a.1": [10], "a": [1]}, [1])):
         assert rows_with_keys(base, "t", **keys)["a"].to_pylist() == rows
         assert " IN (" in queries[-1]
