@@ -46,9 +46,10 @@ def build_lake(
         zip archives of these, Delta and Iceberg tables, and files of SQLite and DuckDB; hidden files and dfjoin indexes
         are passed over. A database is ``postgresql://host/database``, ``mysql://host/database`` (without one: all
         databases), ``sqlite:///file`` or ``duckdb:///file``; it is only read, all of its tables as one moment shows
-        them. User and password stand in the URI, which is kept without them, in the environment (``PGUSER``,
-        ``PGPASSWORD``, ``MYSQL_PWD``) or in the file of the database's own client (``~/.pgpass``, ``~/.my.cnf``); or
-        the source is a function that returns the URI, and is called whenever the database is opened.
+        them; in tasks of Spark each table of a server as a moment of its own shows it. User and password stand in the
+        URI, which is kept without them, in the environment (``PGUSER``, ``PGPASSWORD``, ``MYSQL_PWD``) or in the file
+        of the database's own client (``~/.pgpass``, ``~/.my.cnf``); or the source is a function that returns the URI,
+        and is called whenever the database is opened.
         ``iceberg://catalogue`` reads the tables of a catalogue that pyiceberg knows by its configuration, and
         ``table@v3`` or ``table@2026-11-01T12:00`` (UTC) a Delta or Iceberg table as it was (``v`` and the version of
         Delta, or the id of a snapshot of Iceberg). Frames are of

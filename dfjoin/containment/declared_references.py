@@ -40,9 +40,11 @@ def with_declared(
 
     Notes
     -----
-    A key of one column that refers to one column: an edge is a pair of columns. O(n log n).
+    A key of one column that refers to another column: an edge is a pair of columns. O(n log n).
     """
     left, right = _declared_pairs(columns)
+    if not left.size:
+        return scored, np.zeros(scored.left.size, bool)
     counts = is_wanted[left] & is_wanted[right]
     left, right = left[counts], right[counts]
     is_new = ~_is_among(left, right, scored)
@@ -81,7 +83,8 @@ def _declared_pairs(columns: LakeColumns) -> tuple[NDArray[np.int64], NDArray[np
             if None not in ends and len(key["columns"]) == len(key["key_columns"]) == 1:
                 names = key["columns"][0], key["key_columns"][0]
                 pairs.add(tuple(_column(columns, place, name) for place, name in zip(ends, names, strict=True)))
-    left, right = np.array(sorted(pair for pair in pairs if min(pair) >= 0), np.int64).reshape(-1, 2).T
+    known = sorted((one, other) for one, other in pairs if min(one, other) >= 0 and one != other)
+    left, right = np.array(known, np.int64).reshape(-1, 2).T
     return left, right
 
 

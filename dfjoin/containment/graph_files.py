@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from pathlib import Path
 from typing import Any
@@ -63,6 +64,8 @@ def write_graphml(tables: list[str], edges: pd.DataFrame, path: Path) -> None:
 
 def _text(value: Any) -> str:
     """Write a value as XML Schema does."""
+    if isinstance(value, float) and math.isnan(value):
+        return "NaN"
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import codecs
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 from dfjoin import _validation as check
@@ -50,7 +50,7 @@ class BuildOptions:
         If a value is none of these.
     """
 
-    source: Any
+    source: Any = field(repr=False)  # a URI may hold a password
     engine: str | None = None
     spark: Any = None
     on_error: str = "skip"

@@ -106,15 +106,11 @@ def _spelled(dialect: Dialect) -> str:
 def feeds_of_file(
     source: TableSource, settings: IndexSettings | None = None
 ) -> Iterator[tuple[str, Callable[[], TableFeed]]]:
-    """Find the tables of a source, by name; raises `TableReadError` with the reason if it holds none."""
+    """Find the wanted tables of a source, by name; raises `TableReadError` with the reason if it holds no table."""
     settings = settings or IndexSettings()
-    n = 0
     for table, opened in tables_of(source, settings.given_dialect(source.name), settings.max_columns):
         if is_wanted_table(table.name, settings):
-            n += 1
             yield table.name, partial(_feed_of, table, opened)
-    if not n:
-        raise TableReadError("`tables` names none of its tables")
 
 
 def _feed_of(source: TableSource, opened: Callable[[], TableReader]) -> TableFeed:
@@ -207,8 +203,8 @@ def build_run(
         n_bytes = 0
         for source in tables:
             n_rows = _read_source(source, feeds, settings, buffer, collected)
-            if on_error == "raise" and collected.skipped:
-                bad = collected.skipped[0]
+            bad = next((record for record in collected.skipped if record["reason"]), None)
+            if on_error == "raise" and bad is not None:
                 raise TableReadError(
                     f'the table `{bad["name"]}` cannot be read: {bad["reason"]}; skip such tables with on_error="skip"'
                 )
@@ -229,7 +225,8 @@ def _read_source(
 ) -> int:
     """Read the tables of a source, note those that cannot be read; return the number of their rows.
 
-    A file none of whose tables can be read is noted once, so that it is known again as long as it is the same.
+    A file of which no table was read is noted once, so that it is known again as long as it is the same: with the
+    first reason, or an empty one where none of its tables is wanted.
     """
     n_rows, skipped, n_read = 0, [], 0
     name = source.name
@@ -243,8 +240,9 @@ def _read_source(
             name = source.name
     except TableReadError as error:
         skipped.append(_skip_record(name, source, error))
-    if skipped and not n_read:
-        skipped = [{**skipped[0], "name": source.name}]
+    if not n_read:
+        first = skipped[0] if skipped else _skip_record(name, source, TableReadError(""))
+        skipped = [{**first, "name": source.name}]
     collected.skipped += skipped
     return n_rows
 

@@ -342,7 +342,7 @@ def _gather_frames(
 
 @dataclass(frozen=True)
 class _FramesPlace:
-    """Where frames that come in memory are written as Parquet, without the columns that the patterns leave out.
+    """Where frames that come in memory are written as Parquet, without what the patterns leave out.
 
     Parameters
     ----------
@@ -367,6 +367,8 @@ class _FramesPlace:
         for name in sorted(frames):
             frame, file = frames[name], f"{uuid.uuid4().hex}.parquet"
             prefixed = f"{root.name}/{name}" if root.name else name
+            if not is_wanted_table(prefixed, self.settings):
+                continue
             kept = [column for column in frame.column_names if is_wanted(prefixed, column, self.settings)]
             left_out = tuple(
                 describe_left_out(column, frame.column(column), self.settings)

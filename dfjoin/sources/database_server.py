@@ -78,10 +78,12 @@ def place_of(given: _GivenUri, scheme: str, needs_database: bool = True) -> str:
         parts = urlsplit(uri)
         host, database = parts.netloc.rpartition("@")[2], parts.path.strip("/")
         _ = parts.port
+        if "#" in uri or "@" in unquote(host) + parts.path + parts.query:  # of a password with such signs
+            raise ValueError
     except ValueError:
         raise InvalidParameterError(
             f"`source` must be a URI as {scheme}://user:password@host:port/database, got one that cannot be taken "
-            "apart; write signs such as @, / and : in a password as %40, %2F and %3A"
+            "apart; write signs such as @, /, :, ? and # in a password as %40, %2F, %3A, %3F and %23"
         ) from None
     if needs_database and not database:
         raise InvalidParameterError(f"`source` must name the database: {scheme}://host/database; got a URI without one")
@@ -123,7 +125,8 @@ def safe_text(error: BaseException, full: str) -> str:
     """Return the text of an error without the credentials of a URI, on one line."""
     text = str(error)
     parts = urlsplit(full)
-    for secret in (full, parts.password, unquote(parts.password or ""), parts.query):
+    values = [parts.password or "", *(option.partition("=")[2] for option in parts.query.split("&"))]
+    for secret in sorted({full, parts.query, *values, *map(unquote, values)}, key=len, reverse=True):
         if secret:
             text = text.replace(secret, "…")
     return " ".join(text.split())[:300]

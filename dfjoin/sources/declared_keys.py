@@ -23,10 +23,14 @@ class DeclaredKeys(NamedTuple):
     foreign_keys: tuple[ForeignKey, ...] = ()
 
     def renamed(self, names: dict[str, str]) -> DeclaredKeys:
-        """Return the same with the names that the table's own columns have in the lake."""
-        keys = tuple(tuple(names[column] for column in key) for key in self.keys)
-        foreign = (one._replace(columns=tuple(names[column] for column in one.columns)) for one in self.foreign_keys)
-        return DeclaredKeys(keys, tuple(foreign))
+        """Return those of columns that the lake reads, with the names that these have there."""
+        keys = tuple(tuple(names[column] for column in key) for key in self.keys if names.keys() >= set(key))
+        foreign = tuple(
+            one._replace(columns=tuple(names[column] for column in one.columns))
+            for one in self.foreign_keys
+            if names.keys() >= set(one.columns)
+        )
+        return DeclaredKeys(keys, foreign)
 
 
 def group_constraints(rows: Iterable[tuple[str, str, str, str]]) -> DeclaredKeys:

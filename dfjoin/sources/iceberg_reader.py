@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -16,12 +17,13 @@ from dfjoin.errors import InvalidParameterError, TableReadError
 from dfjoin.sources.database_server import path_of_table, schema_and_table, uri_of
 from dfjoin.sources.roots import is_below, local_path, open_root, resolve
 from dfjoin.sources.table_reader import TableFile, TableReader, open_typed, with_reasons
-from dfjoin.sources.table_versions import number_or_time
+from dfjoin.sources.table_versions import number_or_time, split_version
 from dfjoin.types import Root, TableSource
 
 __all__ = ["fingerprint_of_iceberg", "open_iceberg", "place_of_iceberg", "tables_of_iceberg"]
 
 _METADATA = re.compile(r"v?(\d+)(?:-[^/]*)?(?:\.gz)?\.metadata\.json")
+_BEFORE_AT = re.compile(r"\S*@")
 
 
 def place_of_iceberg(given: str | Callable[[], str]) -> str:
@@ -32,18 +34,29 @@ def place_of_iceberg(given: str | Callable[[], str]) -> str:
             "`source` must name a catalogue of pyiceberg alone: iceberg://name or iceberg://name/namespace; its "
             "address and credentials stand in ~/.pyiceberg.yaml or in PYICEBERG_CATALOG__<NAME>__URI and the like"
         )
+    version = split_version(parts.path)[1]
+    if version:
+        raise InvalidParameterError(
+            f"`source` names version {version!r} of what a catalogue holds, which is read as it is now; give the "
+            f"directory or URI of the table for its older version: path/of/table@{version}"
+        )
     return f"iceberg://{parts.netloc}/{parts.path.strip('/')}".rstrip("/")
 
 
-def _catalogue_of(root: Root) -> Any:
+@contextmanager
+def _catalogue_of(root: Root) -> Iterator[Any]:
+    """Load a catalogue; errors do not show the credentials in a URI of its configuration, which stand before ``@``."""
     catalogues = import_optional("pyiceberg.catalog", extra="iceberg", purpose="reading Iceberg tables")
-    return catalogues.load_catalog(urlsplit(root.uri).netloc)
+    try:
+        yield catalogues.load_catalog(urlsplit(root.uri).netloc)
+    except Exception as error:
+        text = _BEFORE_AT.sub("…@", str(error)).strip()
+        raise TableReadError(f"{type(error).__name__}: {text[:300]}") from None
 
 
 def tables_of_iceberg(root: Root) -> Iterator[TableSource]:
     """List the tables of a catalogue, or of a namespace in it, as ``namespace.table``."""
-    with with_reasons():
-        catalogue = _catalogue_of(root)
+    with _catalogue_of(root) as catalogue:
         top = urlsplit(root.uri).path.strip("/")
         waiting = [tuple(top.split("."))] if top else list(catalogue.list_namespaces())
         found = []
@@ -60,7 +73,8 @@ def _table_of(source: TableSource) -> Any:
     """Open a table by its catalogue, or by the latest of its metadata files: the one of the highest number."""
     if source.root.kind == "database":
         namespace, name = schema_and_table(source.path)
-        return _catalogue_of(source.root).load_table((*namespace.split("."), name))
+        with _catalogue_of(source.root) as catalogue:
+            return catalogue.load_table((*namespace.split("."), name))
     pyiceberg = import_optional("pyiceberg.table", extra="iceberg", purpose="reading Iceberg tables")
     filesystem, _ = open_root(source.root.uri)
     place = resolve(source.root, source.path)

@@ -193,7 +193,7 @@ def open_mysql(file: TableFile) -> TableReader:
         )
 
     def batches(names: list[str]) -> Iterator[pa.RecordBatch]:
-        yield from read_wanted(file.rows, names, columns, select)
+        yield from read_wanted(file.rows_by_raw(schema.names), names, columns, select)
 
     reader = open_typed(file, schema, batches, declared)
     return reader.within(lambda: _digest(server, source), server)
@@ -219,11 +219,10 @@ def _column(name: str, kind: str, full: str, precision: str, scale: str) -> SqlC
         return SqlColumn(wide(int(precision), int(scale)), own, (own,))
     if kind == "bit":
         return SqlColumn(pa.uint64(), f"{own} + 0", (own,))
-    if kind not in _TYPES:
-        return SqlColumn(pa.string(), f"cast({own} AS char)", (f"cast({own} AS char)",))
-    is_text = pa.types.is_string(_TYPES[kind])
-    exact = (f"convert({own} USING utf8mb4) COLLATE utf8mb4_bin",) if is_text else ()
-    return SqlColumn(_TYPES[kind], own, (own, *exact))
+    type_, select = (_TYPES[kind], own) if kind in _TYPES else (pa.string(), f"cast({own} AS char)")
+    is_text = pa.types.is_string(type_)
+    exact = (f"cast(convert({select} USING utf8mb4) AS binary)",) if is_text else ()  # no collation tells all texts
+    return SqlColumn(type_, select, (select, *exact))
 
 
 def _typed(cells: tuple[Any, ...], type_: pa.DataType) -> pa.Array:

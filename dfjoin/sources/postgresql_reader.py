@@ -181,7 +181,7 @@ def open_postgresql(file: TableFile) -> TableReader:
             yield pa.record_batch(arrays, names=names)
 
     def batches(names: list[str]) -> Iterator[pa.RecordBatch]:
-        yield from read_wanted(file.rows, names, columns, select)
+        yield from read_wanted(file.rows_by_raw(schema.names), names, columns, select)
 
     def declared() -> DeclaredKeys:
         rows = server.rows(_about(_KEYS, source))

@@ -22,6 +22,7 @@ from dfjoin.sources.declared_keys import DeclaredKeys, group_constraints
 from dfjoin.sources.fingerprint import fingerprints_of_parts, unite_fingerprints
 from dfjoin.sources.roots import open_root, resolve
 from dfjoin.sources.table_reader import Member, TableFile, TableReader, open_typed, reject_pointer, with_reasons
+from dfjoin.sources.wanted_rows import literal
 from dfjoin.types import TableSource
 
 __all__ = ["fingerprint_of_sqlite", "members_of_sqlite"]
@@ -57,14 +58,15 @@ class _Base:
     def _place_of(self, path: str) -> tuple[str, str]:
         """Return where a database with a write-ahead log is read from, and how.
 
-        A reader makes the index of the log beside it, unless there is one or nothing is in the log. In the first case
-        another process has the database open, and the two agree by the index; a log that nobody has open, as that of a
-        process that died, is read with a copy of the database.
+        Log and index of the log, ``-wal`` and ``-shm``, are there as long as a process has the database open, even if
+        nothing is in the log; reader and writer agree by the index, which SQLite writes anew here if that process
+        died. A log without an index is read with a copy of the database, so that no index is made beside it. A
+        database without either is one that nobody changes.
         """
+        if all(os.path.exists(path + ending) for ending in ("-wal", "-shm")):  # noqa: PTH110
+            return path, "mode=ro"
         if not _log_of(path):
             return path, "immutable=1"
-        if os.path.exists(f"{path}-shm"):  # noqa: PTH110
-            return path, "mode=ro"
         scratch = tempfile.TemporaryDirectory(prefix="dfjoin-sqlite-")
         weakref.finalize(self, scratch.cleanup)
         for ending in ("", "-wal"):
@@ -148,9 +150,19 @@ def _declared(base: _Base, table: str, file: str) -> DeclaredKeys:
             keys += [(index, name) for name in columns]
     rows = [(constraint, column, "", "") for constraint, column in keys]
     for number, place, other, own, key, *_ in sorted(base.rows(f"PRAGMA foreign_key_list({quoted(table)})")):
-        keys_there = [key] if key is not None else _primary_key(base, other)[place : place + 1]
-        rows += [(str(number), own, f"{file}/{other}", name) for name in keys_there]
+        there = _declared_name(base, "sqlite_master", other)
+        if key is not None:
+            keys_there = [_declared_name(base, f"pragma_table_info({literal(there)})", key)]
+        else:
+            keys_there = _primary_key(base, there)[place : place + 1]
+        rows += [(str(number), own, f"{file}/{there}", name) for name in keys_there]
     return group_constraints(rows)
+
+
+def _declared_name(base: _Base, place: str, name: str) -> str:
+    """Return a name as it was declared, where it may be written in other case; that of no table or column as it is."""
+    found = base.rows(f"SELECT name FROM {place} WHERE name = {literal(name)} COLLATE NOCASE")
+    return found[0][0] if found else name
 
 
 def _primary_key(base: _Base, table: str) -> list[str]:

@@ -6,7 +6,7 @@ import io
 import lzma
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -174,6 +174,13 @@ class TableFile:
     def fingerprint(self) -> int:
         """Return the fingerprint of the files."""
         return self._mark
+
+    def rows_by_raw(self, raw: list[str]) -> RowsByKey | None:
+        """Return the wanted rows by keys as the database calls them; None for all, as where it has not all keys."""
+        own = dict(zip(clean_names(raw), raw, strict=True))
+        if self.rows is None or not set(self.rows.keys) <= set(own):
+            return None
+        return replace(self.rows, keys=tuple(own[key] for key in self.rows.keys))
 
     @cached_property
     def _mark(self) -> int:

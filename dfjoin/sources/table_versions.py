@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import glob
 import os
 import re
 from datetime import UTC, datetime
@@ -20,7 +21,8 @@ def split_version(source: Any) -> tuple[Any, str]:
     Parameters
     ----------
     source : object
-        As in `dfjoin.build_lake`; only a path or URI names a version, and none that exists by its whole name.
+        As in `dfjoin.build_lake`; only a path or URI names a version, no glob pattern, and no path that exists by its
+        whole name.
 
     Examples
     --------
@@ -31,7 +33,9 @@ def split_version(source: Any) -> tuple[Any, str]:
     """
     text = os.fspath(source) if isinstance(source, os.PathLike) else source
     found = _VERSIONED.fullmatch(text) if isinstance(text, str) and not os.path.exists(text) else None  # noqa: PTH110
-    return (found[1], found[2]) if found else (source, "")
+    if found is None or (glob.has_magic(found[1]) and not os.path.exists(found[1])):  # noqa: PTH110
+        return source, ""
+    return found[1], found[2]
 
 
 def number_or_time(version: str) -> int | datetime:

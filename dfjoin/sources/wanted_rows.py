@@ -59,8 +59,9 @@ def literal(value: Any) -> str:
     """Write a value as SQL, where no backslash escapes."""
     if isinstance(value, int):
         return str(value)
-    text = format(value, "f") if isinstance(value, decimal.Decimal) else str(value)
-    return "'" + text.replace("'", "''") + "'"
+    if isinstance(value, decimal.Decimal):
+        return format(value, "f")  # in quotes it would be compared as a double
+    return "'" + str(value).replace("'", "''") + "'"
 
 
 def read_wanted(
@@ -74,7 +75,7 @@ def read_wanted(
     Parameters
     ----------
     wanted : RowsByKey or None
-        None: all rows.
+        By keys as the database calls them; None: all rows.
     names : list of str
         The columns to read.
     columns : mapping of str to SqlColumn
@@ -98,7 +99,7 @@ def _conditions(
     select: Callable[[str, list[str], str], Iterator[pa.RecordBatch]],
 ) -> Iterator[str]:
     """Yield what selects the wanted rows, each once; nothing selects all."""
-    keys = [] if wanted is None or not set(wanted.keys) <= set(columns) else list(wanted.keys)
+    keys = [] if wanted is None else list(wanted.keys)
     found = _wanted_keys(wanted, keys, columns, select) if wanted is not None and keys else None
     if found is None:
         yield ""
@@ -118,16 +119,19 @@ def _wanted_keys(
     select: Callable[[str, list[str], str], Iterator[pa.RecordBatch]],
 ) -> list[str] | None:
     """Return the wanted keys as SQL; None where there are too many, or of another type."""
+    own = [columns[name] for name in keys]
+    if not all(one.type is None or _is_literal(one.type) for one in own):
+        return None
     found: list[str] = []
-    own = (columns[name] for name in keys)
+    is_asked = True
     distinct = ", ".join(one.compare[-1] if len(one.compare) > 1 else one.select for one in own)
-    for batch in select(f"DISTINCT {distinct}", keys, ""):
-        if not all(map(_is_literal, batch.schema.types)):
-            return None
-        chosen = batch.filter(pa.array(wanted.is_wanted(batch.columns))).to_pylist()
-        found += [", ".join(map(literal, row.values())) for row in chosen if None not in row.values()]
-        if len(found) > _MOST_KEYS:
-            return None
+    for batch in select(f"DISTINCT {distinct}", keys, ""):  # to its end: the connection takes no other query before
+        is_asked = is_asked and all(map(_is_literal, batch.schema.types)) and len(found) <= _MOST_KEYS
+        if is_asked:
+            chosen = batch.filter(pa.array(wanted.is_wanted(batch.columns))).to_pylist()
+            found += [", ".join(map(literal, row.values())) for row in chosen if None not in row.values()]
+    if not is_asked or len(found) > _MOST_KEYS:
+        return None
     return found if len(keys) == 1 else [f"({key})" for key in found]
 
 

@@ -19,7 +19,6 @@ from dfjoin._optional import import_optional
 from dfjoin.errors import TableReadError
 from dfjoin.sources.delimited import max_columns_error
 from dfjoin.sources.header_rows import CellKind, HeaderRows, find_header, join_headers, kind_of_cell
-from dfjoin.sources.percent_cells import column_number, sheets_with_percentages, show_percentages
 from dfjoin.sources.table_reader import Member, TableFile, TableReader, reject_pointer, with_reasons
 from dfjoin.types import Dialect
 from dfjoin.values.names import clean_names
@@ -47,8 +46,7 @@ def members_of_workbook(file: TableFile) -> Iterator[Member]:
     calamine = import_optional("python_calamine", extra="excel", purpose="reading workbooks")
     reject_pointer(file.filesystem, file.path)
     with _without_panic(), file.filesystem.open_input_file(file.path) as stream:
-        archive = _checked_archive(stream)
-        percentages = {} if archive is None else sheets_with_percentages(archive)
+        _check_size(stream)
         stream.seek(0)
         book = calamine.CalamineWorkbook.from_filelike(stream)
         for name in book.sheet_names:
@@ -56,10 +54,7 @@ def members_of_workbook(file: TableFile) -> Iterator[Member]:
                 continue
             try:
                 with _without_panic():
-                    sheet = book.get_sheet_by_name(name)
-                    rows = sheet.to_python()
-                    if archive is not None and name in percentages and sheet.start is not None:
-                        show_percentages(archive, percentages[name], rows, sheet.start)
+                    rows = book.get_sheet_by_name(name).to_python()
                     places = _places(rows, file)
             except TableReadError as error:
                 yield Member(name, partial(_refuse, error))
@@ -85,22 +80,18 @@ def _without_panic() -> Iterator[None]:
         raise TableReadError("the workbook is damaged") from None
 
 
-def _checked_archive(stream: pa.NativeFile) -> zipfile.ZipFile | None:
-    """Return the archive that a workbook is, None for .xls; refuse one that would take all memory.
-
-    The library holds every cell between the first and the last.
-    """
+def _check_size(stream: pa.NativeFile) -> None:
+    """Refuse a workbook that would take all memory: the library holds every cell between the first and the last."""
     if stream.read(4) != b"PK\x03\x04":
-        return None
+        return
     stream.seek(0)
-    archive = zipfile.ZipFile(stream)
-    if sum(entry.file_size for entry in archive.infolist()) > _MAX_BYTES:
-        raise TableReadError(f"its content is larger than {_MAX_BYTES >> 30} GiB")
-    for entry in archive.infolist():
-        if entry.filename.startswith("xl/worksheets/") and entry.filename.endswith(".xml"):
-            with archive.open(entry) as sheet:
-                _check_places(sheet)
-    return archive
+    with zipfile.ZipFile(stream) as archive:
+        if sum(entry.file_size for entry in archive.infolist()) > _MAX_BYTES:
+            raise TableReadError(f"its content is larger than {_MAX_BYTES >> 30} GiB")
+        for entry in archive.infolist():
+            if entry.filename.startswith("xl/worksheets/") and entry.filename.endswith(".xml"):
+                with archive.open(entry) as sheet:
+                    _check_places(sheet)
 
 
 def _check_places(sheet: Any) -> None:
@@ -111,9 +102,17 @@ def _check_places(sheet: Any) -> None:
             columns.update({column for column, _ in found})
             rows.add(max((int(row) for row in {row for _, row in found}), default=0))
         rest = block[-20:]
-    width = max(map(column_number, columns))
+    width = max(map(_number, columns))
     if width * max(rows) > _MAX_CELLS:
         raise TableReadError(f"a sheet has more than {_MAX_CELLS:,} cells between its first and its last")
+
+
+def _number(letters: bytes) -> int:
+    """Return the number of a column that letters name, A as 1."""
+    number = 0
+    for letter in letters:
+        number = 26 * number + letter - 64
+    return number
 
 
 @dataclass(frozen=True)

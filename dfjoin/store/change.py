@@ -275,7 +275,9 @@ class _Addition:
     def _gone(self, present: list[Segment], segments: list[SegmentMeta], read: set[str]) -> Iterator[str]:
         """Find the tables that a file held when it was read before, and holds no more: a sheet that was deleted."""
         new = self.opened.of(segments)
-        bad = {record["name"] for segment in new for record in segment.catalog.skipped().to_pylist()}
+        bad = {
+            record["name"] for segment in new for record in segment.catalog.skipped().to_pylist() if record["reason"]
+        }
         for table in self.given.tables:
             if table.format in KINDS and KINDS[table.format].has_members and table.name not in bad:
                 for segment, number in _held_by(present, table):

@@ -174,7 +174,7 @@ def _skipped(snapshot: Snapshot) -> list[dict[str, str]]:
     for name in sorted(latest):
         mtime_ns, place, reason = latest[name]
         read = _last_read(snapshot, name)
-        if read is None or read < (mtime_ns, place):
+        if reason and (read is None or read < (mtime_ns, place)):
             listed.append({"name": name, "reason": reason})
     return listed
 

@@ -106,3 +106,25 @@ def test_duckdb_declares_keys(tmp_path):
     assert declared_of(lake.join_graph()) == {("b.duckdb/b", "x", "b.duckdb/a", "id")}
     records = lake.segments[0].catalog.tables().to_pylist()
     assert [sorted(record["keys"]) for record in records] == [[["id"], ["n"]], []]
+
+
+def test_what_sqlite_declares_of_other_names_and_of_columns_that_are_not_read(tmp_path):
+    """Names in other case are the same to SQLite; generated columns are not read; `id` refers to itself."""
+    with sqlite3.connect(tmp_path / "b.sqlite") as base:
+        base.executescript("""
+            CREATE TABLE cities (id INTEGER PRIMARY KEY REFERENCES cities(id), b TEXT AS ('b' || id) UNIQUE, n TEXT);
+            CREATE TABLE shops (Place INTEGER, kind TEXT, c INTEGER AS (place) REFERENCES cities(id),
+              FOREIGN KEY (PLACE) REFERENCES CITIES(ID));
+            CREATE TABLE others (town INTEGER REFERENCES Cities, x TEXT);
+        """)
+        base.executemany("INSERT INTO cities (id, n) VALUES (?, ?)", [(n, f"n{n}") for n in range(20)])
+        base.executemany("INSERT INTO shops (Place, kind) VALUES (?, 'k')", [(n % 7,) for n in range(40)])
+        base.executemany("INSERT INTO others VALUES (?, 'x')", [(n % 9,) for n in range(40)])
+    base.close()
+    lake = dfjoin.build_lake(tmp_path / "b.sqlite", tmp_path / "i", engine="inline", progress=False)
+    assert lake.tables["table"].tolist() == ["b.sqlite/cities", "b.sqlite/others", "b.sqlite/shops"]
+    assert declared_of(lake.join_graph()) == {
+        ("b.sqlite/shops", "Place", "b.sqlite/cities", "id"),
+        ("b.sqlite/others", "town", "b.sqlite/cities", "id"),
+    }
+    assert [record["keys"] for record in lake.segments[0].catalog.tables().to_pylist()] == [[["id"]], [], []]

@@ -41,3 +41,17 @@ def test_tables_that_nothing_joins_lie_apart():
         at = place_tables([str(i) for i in range(n)], none)
         apart = np.linalg.norm(at[:, None] - at[None], axis=2)[~np.eye(n, dtype=bool)]
         assert apart.min() > 1 / n
+
+
+def test_graphml_writes_what_is_not_known_as_xml_schema_does(tmp_path):
+    row = {
+        "column": "x",
+        "key_column": "y",
+        "score": 1.0,
+        "relationship": "n:1",
+        "containment": np.nan,
+        "coverage": 0.5,
+    }
+    edges = pd.DataFrame([{"table": "a", "key_table": "a", **row, "declared": True}])
+    write_graphml(["a"], edges, tmp_path / "g.graphml")
+    assert '<data key="containment">NaN</data>' in (tmp_path / "g.graphml").read_text()

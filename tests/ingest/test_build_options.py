@@ -31,6 +31,10 @@ def test_options_do_not_change():
         options.engine = "spark"
 
 
+def test_the_password_of_a_source_is_not_shown():
+    assert "secret" not in repr(BuildOptions("mysql://u:secret@h/"))
+
+
 def test_settings_are_completed():
     made = index_settings({"null_spellings": "NA", "samples": 0}, "a/*", ["b/*", "c"])
     assert made.null_spellings == ("NA",) and made.samples == 0 and made.unicode_version == UNICODE_VERSION

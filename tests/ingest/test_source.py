@@ -145,3 +145,12 @@ def test_frames_added_twice_have_one_root(tmp_path):
         lake = dfjoin.build_lake({name: frame}, tmp_path / "lake", if_exists="add", engine="inline", progress=False)
     assert len(lake.roots) == 1 and lake.tables["table"].tolist() == ["a", "b", "c"]
     assert (lake.tables["root"] != "").all()
+
+
+def test_frames_that_are_not_wanted_are_not_written(tmp_path):
+    frames, settings = tmp_path / "index" / "frames", IndexSettings(tables=("t*",))
+    given = gather({"t1": FRAME, "secret": FRAME}, [], None, frames, Uncommitted(tmp_path / "index"), settings)
+    assert names(given) == ["t1"] and len(list(frames.iterdir())) == 1
+    with pytest.raises(InvalidParameterError, match="holds no table that `tables` names"):
+        gather({"secret": FRAME}, [], None, tmp_path / "other", Uncommitted(tmp_path / "index"), settings)
+    assert not list((tmp_path / "other").iterdir())

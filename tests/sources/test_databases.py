@@ -18,7 +18,7 @@ import pytest
 import dfjoin
 from dfjoin.errors import InvalidParameterError, TableReadError
 from dfjoin.sources import postgresql_reader, sqlite_reader
-from dfjoin.sources.database_server import one_snapshot
+from dfjoin.sources.database_server import one_snapshot, place_of, safe_text
 from dfjoin.sources.listing import Listing
 from dfjoin.sources.readers import open_table, tables_of
 from dfjoin.store import table as store_table
@@ -27,6 +27,7 @@ from tests.sources import zoo
 
 NESTED = ("list", "texts", "struct", "map")
 CITIES = [("Rome", 2.8, "0039"), ("Oslo", 0.7, "0047"), ("Lima", 10.1, "0051")]
+NUMBERS = "(WITH RECURSIVE n(value) AS (SELECT 1 UNION ALL SELECT value + 1 FROM n LIMIT 30000) SELECT value FROM n)"
 FRAME = pd.DataFrame({"town": ["Oslo", "Rome", "Paris"]})
 
 
@@ -76,6 +77,23 @@ def test_sqlite_is_searched_joined_and_followed(tmp_path):
     assert FRAME.auto_join(later, on="town")["dial"].tolist() == ["0047", "0039", "0033"]
 
 
+@pytest.mark.parametrize("on_error", ["skip", "raise"])
+def test_a_database_without_a_wanted_table_is_passed_over(tmp_path, on_error):
+    for name in ("a", "b"):
+        make_sqlite(tmp_path / f"{name}.sqlite")
+    with sqlite3.connect(tmp_path / "b.sqlite") as base:
+        base.execute("CREATE TABLE tx AS SELECT * FROM cities")
+    base.close()
+    lake = build(tmp_path, tmp_path / on_error, tables="*/tx", on_error=on_error)
+    assert lake.tables["table"].tolist() == ["b.sqlite/tx"] and not lake.info()["skipped"]
+    assert lake.add(tmp_path, progress=False).info()["version"] == 1 and lake.check().empty
+    with sqlite3.connect(tmp_path / "b.sqlite") as base:
+        base.execute("DROP TABLE tx")
+    base.close()
+    later = lake.add(tmp_path, progress=False)
+    assert later.tables.empty and not later.info()["skipped"], "the table is gone, and nothing is unreadable"
+
+
 def test_a_write_ahead_log_is_read_and_left_alone(tmp_path):
     """Pages that are not in the file yet: of a database that is open, of one whose process died, and of none."""
     path = tmp_path / "lake" / "b.sqlite"
@@ -110,6 +128,26 @@ def test_a_write_ahead_log_is_read_and_left_alone(tmp_path):
     lake.add(path.parent, progress=False)
     assert lake.table("b.sqlite/t")["a"].tolist() == ["x", "y", "z"]
     assert {f.name for f in path.parent.iterdir()} == {"b.sqlite"}
+
+
+def test_a_database_that_another_process_changes_is_read_as_it_was(tmp_path):
+    """The log is empty, but somebody has it open, and moves pages into the file while it is read."""
+    path = tmp_path / "b.sqlite"
+    writer = sqlite3.connect(path, isolation_level=None)
+    for statement in (
+        "PRAGMA journal_mode=WAL",
+        "CREATE TABLE t (a TEXT, b INTEGER)",
+        f"INSERT INTO t SELECT 'old', value FROM {NUMBERS}",
+        "PRAGMA wal_checkpoint(TRUNCATE)",
+    ):
+        writer.execute(statement)
+    assert not (tmp_path / "b.sqlite-wal").stat().st_size
+    base = sqlite_reader._Base(str(path))
+    assert base.rows("SELECT count(*) FROM sqlite_master") == [(1,)]
+    for statement in ("DELETE FROM t", f"INSERT INTO t SELECT 'new', -value FROM {NUMBERS}", "PRAGMA wal_checkpoint"):
+        writer.execute(statement)
+    assert [n for rows in base.batches("SELECT b FROM t ORDER BY b") for (n,) in rows] == list(range(1, 30001))
+    writer.close()
 
 
 def test_columns_of_sqlite_have_the_type_of_their_values(tmp_path):
@@ -193,6 +231,33 @@ def test_what_is_no_database_has_a_reason(tmp_path, monkeypatch):
     assert reasons["c.db/endless"] == "OperationalError: interrupted"
     with pytest.raises(InvalidParameterError, match="`source` must be an existing directory"):
         build(f"sqlite:///{tmp_path / 'none.sqlite'}", tmp_path)
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        "postgresql://user:/s3cret@host/db",
+        "postgresql://user:12/s3@cret@host/db",
+        "postgresql://user:12/s3cret@host/db",
+        "postgresql://user:12#s3cret@host/",
+        "postgresql://user:12?s3cret@host/db",
+        "postgresql://user:s3cret%40host/db",
+        "postgresql://s3cret%40host/db",
+        "postgresql://host/db#s3cret",
+    ],
+)
+def test_a_password_that_is_not_quoted_is_refused_and_not_shown(given):
+    for scheme in ("postgresql", "mysql"):
+        with pytest.raises(InvalidParameterError, match="got one that cannot be taken apart; write signs") as caught:
+            place_of(given, scheme)
+        assert "s3" not in str(caught.value)
+    assert place_of("postgresql://u:s%2F3%23%40@[::1]:5/a%40b?x=1", "postgresql") == "postgresql://[::1]:5/a%40b"
+
+
+def test_no_secret_of_a_uri_is_in_an_error():
+    error = ValueError("bad token in se%ZZcret,\nnor in a b@c or a%20b%40c of user")
+    full = "postgresql://user:s3cret@host/db?user=u1&password=se%ZZcret&key=a%20b%40c"
+    assert safe_text(error, full) == "bad token in …, nor in … or … of user"
 
 
 @pytest.fixture(scope="module")
@@ -342,8 +407,11 @@ def test_postgresql_of_one_moment_with_its_keys(server, tmp_path, monkeypatch):
             some = frame.auto_join(lake, on=name, tables="children")
         pd.testing.assert_frame_equal(some, whole)
         assert "more" in some.columns and " IN (" in sent[-1] and len(sent) == 2, name
+    root = dfjoin.types.Root(0, "postgres", postgresql_reader.place_of_postgresql(server), "database")
+    lost = dfjoin.types.TableSource("t", root, "public/gone", "postgresql", 0, 0)
+    with pytest.raises(TableReadError, match="there is no such table in the database"):
+        open_table(lost)
     with one_snapshot():
-        root = dfjoin.types.Root(0, "postgres", postgresql_reader.place_of_postgresql(server), "database")
         sources = {source.name: source for source in postgresql_reader.tables_of_postgresql(root)}
         execute(server, "DELETE FROM children WHERE n > 100")
         table = pa.Table.from_batches(open_table(sources["children"]).batches())

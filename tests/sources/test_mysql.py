@@ -11,15 +11,17 @@ from datetime import UTC, date, datetime
 from decimal import Decimal
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
 
 import dfjoin
 from dfjoin.errors import InvalidParameterError, InvalidTypeError, TableChangedError, TableReadError
-from dfjoin.sources import database_server, mysql_reader
+from dfjoin.sources import database_server, mysql_reader, wanted_rows
 from dfjoin.sources.database_server import one_snapshot
 from dfjoin.sources.readers import open_table
+from dfjoin.sources.wanted_rows import RowsByKey
 
 CITIES = [("Rome", 2.8, "0039"), ("Oslo", 0.7, "0047"), ("Lima", 10.1, "0051")]
 FRAME = pd.DataFrame({"town": ["Oslo", "Rome", "Paris"]})
@@ -313,6 +315,72 @@ def test_a_join_asks_for_the_rows_with_its_keys(server, base, tmp_path, monkeypa
         assert ("v" in some.columns) == (name != "none")
         assert name == "none" or " IN (" in queries[-1]
         assert name == "pair" or not any(query.endswith('"big" ') and "DISTINCT" not in query for query in queries)
+
+
+def rows_with_keys(uri, table, **keys):
+    """Read the rows with some keys, which the server is asked for; others may come, too."""
+    with one_snapshot():
+        source = sources_of(uri)[table]
+        session = database_server._shared.get()[source.root.uri]
+
+        def is_wanted(arrays):
+            wanted = {tuple(key) for key in zip(*keys.values(), strict=True)}
+            return np.array([row in wanted for row in zip(*(array.to_pylist() for array in arrays), strict=True)])
+
+        reader = open_table(source, rows=RowsByKey(tuple(keys), is_wanted))
+        found = pa.Table.from_batches(reader.batches())
+        assert session.is_usable, "another transaction would see another moment"
+    return found
+
+
+def test_all_rows_are_read_where_keys_are_not_asked_for(base, queries, monkeypatch):
+    """Keys without exact literals, and too many keys: the query for the distinct ones is not left half read."""
+    times = [datetime(2020, 1, 1, hour) for hour in range(20)]
+    values = ", ".join(f"('{time}', {n / 8}, {n})" for n, time in enumerate(times))
+    execute(base, "CREATE TABLE t (m datetime, f double, n int)", f"INSERT INTO t VALUES {values}")
+    monkeypatch.setattr(mysql_reader, "_ROWS_PER_BATCH", 3)
+    monkeypatch.setattr(wanted_rows, "_MOST_KEYS", 5)
+    for keys, n_queries in (({"m": times[:2]}, 1), ({"f": [0.125]}, 1), ({"n": range(15)}, 2)):
+        queries.clear()
+        assert rows_with_keys(base, "t", **keys)["n"].to_pylist() == list(range(20))
+        assert len(queries) == n_queries and " IN (" not in queries[-1]
+    assert rows_with_keys(base, "t", n=[3, 4])["f"].to_pylist() == [3 / 8, 0.5]
+
+
+@pytest.mark.parametrize("collation", ["utf8mb4_general_nopad_ci", "utf8mb4_unicode_ci", "utf8mb4_bin"])
+def test_keys_that_differ_by_case_and_spaces_are_several(base, collation):
+    names = [f"Name {n}{ending}" for n in range(9) for ending in ("", " ", "\t")] + ["NAME 5", "name 5 "]
+    values = ", ".join(f"('{name}')" for name in names)
+    execute(
+        base,
+        "SET NAMES utf8mb4",
+        f"CREATE TABLE t (name varchar(20)) CHARACTER SET utf8mb4 COLLATE {collation}",
+        f"INSERT INTO t VALUES {values}",
+    )
+    for wanted in (["Name 5"], ["Name 5 ", "name 5 "], names):
+        assert sorted(rows_with_keys(base, "t", name=wanted)["name"].to_pylist()) == sorted(wanted)
+
+
+def test_decimals_are_asked_for_exactly(base, queries):
+    keys = [Decimal(f"12345678901234567890123456{n:02}.{n:02}") for n in range(60)] + [Decimal("-0.05")]
+    execute(base, "CREATE TABLE t (d decimal(30, 2))", f"INSERT INTO t VALUES {', '.join(f'({d})' for d in keys)}")
+    assert rows_with_keys(base, "t", d=keys[1::2])["d"].to_pylist() == keys[1::2]
+    assert " IN (" in queries[-1]
+
+
+def test_keys_are_columns_of_the_database_whatever_the_lake_calls_them(base, queries):
+    execute(base, "CREATE TABLE t (` a` int, `a` int)", "INSERT INTO t VALUES (1, 10), (2, 20), (3, 30)")
+    for keys, rows in (({"a": [2]}, [2]), ({"a.1": [30]}, [3]), ({"a.1": [10], "a": [1]}, [1])):
+        assert rows_with_keys(base, "t", **keys)["a"].to_pylist() == rows
+        assert " IN (" in queries[-1]
+
+
+def test_a_table_that_is_gone_has_a_reason(base):
+    write_cities(base.removesuffix("base"))
+    source = sources_of(base)["cities"]
+    execute(base, "DROP TABLE cities")
+    with pytest.raises(TableReadError, match="there is no such table in the database"):
+        open_table(source)
 
 
 def test_what_is_no_server_has_a_reason(tmp_path):

@@ -17,6 +17,7 @@ import dfjoin
 from dfjoin.errors import InvalidParameterError, TableReadError
 from dfjoin.sources.listing import list_tables
 from dfjoin.sources.readers import current_fingerprint, open_table
+from dfjoin.sources.table_versions import split_version
 from tests.sources import zoo
 
 FIRST = pa.table({"id": [1, 2, 3, 4], "city": ["Rome", "Oslo", "Lima", "Kyiv"], "part": ["a", "a", "b", "b"]})
@@ -188,6 +189,16 @@ def test_an_iceberg_table_follows_its_snapshots(tmp_path, catalogue):
         open_table(source)
 
 
+def test_names_of_versions(tmp_path):
+    assert split_version("lake/cities@v3") == ("lake/cities", "v3")
+    for source in ("g/*@2024-01-01", "g/[ab]@v1", "g/t?@v1", tmp_path):
+        assert split_version(source) == (source, "")
+    (tmp_path / "[a]").mkdir()
+    assert split_version(f"{tmp_path}/[a]@v1") == (f"{tmp_path}/[a]", "v1")
+    (tmp_path / "t@v1").mkdir()
+    assert split_version(f"{tmp_path}/t@v1") == (f"{tmp_path}/t@v1", "")
+
+
 def test_delta_as_it_was(tmp_path):
     deltalake = pytest.importorskip("deltalake")
     place = str(tmp_path / "lake" / "cities")
@@ -252,8 +263,17 @@ def test_iceberg_as_it_was_and_by_its_catalogue(tmp_path, catalogue, monkeypatch
     assert build("iceberg://c/m", tmp_path / "m").tables["table"].tolist() == ["m.other"]
     with pytest.raises(InvalidParameterError, match="`source` must name a catalogue of pyiceberg alone"):
         build("iceberg://user:secret@c", tmp_path / "x")
+    with pytest.raises(InvalidParameterError, match="`source` names version 'v3' of what a catalogue holds"):
+        build("iceberg://c/n.cities@v3", tmp_path / "x")
+    with pytest.raises(TableReadError, match="the table has no snapshot v5; `v` stands before the id of a snapshot"):
+        dfjoin.build_lake(f"{place}@v5", tmp_path / "y", engine="inline", progress=False, on_error="raise")
     with pytest.raises(InvalidParameterError, match="`source` must be a database that can be read"):
         build("iceberg://unknown", tmp_path / "x")
+    monkeypatch.setenv("PYICEBERG_CATALOG__D__URI", "nothing+x://user:s3/cret@host/db")
+    monkeypatch.setattr("pyiceberg.catalog._ENV_CONFIG", type(sys.modules["pyiceberg.catalog"]._ENV_CONFIG)())
+    with pytest.raises(InvalidParameterError, match=r"that can be read: ValueError: .*…@host/db") as caught:
+        build("iceberg://d", tmp_path / "x")
+    assert "cret" not in str(caught.value)
 
 
 @pytest.mark.filterwarnings("ignore")
