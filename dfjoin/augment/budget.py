@@ -32,7 +32,7 @@ class AugmentBudget:
     Parameters
     ----------
     seconds : float
-        Of CPU, of this process: on a busy machine a search finds the same.
+        By the clock, waiting for files among them: a slower machine may find less.
     tables : int
         Tables that are read at most.
     is_told : bool
@@ -44,7 +44,7 @@ class AugmentBudget:
         self.tables = tables
         self.n_tables = 0
         self._is_told = is_told
-        self._start = time.process_time()
+        self._start = time.monotonic()
         self._limit = seconds
 
     @classmethod
@@ -68,8 +68,8 @@ class AugmentBudget:
 
     @property
     def elapsed(self) -> float:
-        """Seconds of CPU since the start."""
-        return time.process_time() - self._start
+        """Seconds since the start."""
+        return time.monotonic() - self._start
 
     def begin(self, stage: str) -> None:
         """Begin a stage: ``"read"``, ``"choose"`` or ``"check"``."""

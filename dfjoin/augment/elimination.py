@@ -192,7 +192,8 @@ class _Elimination:
     def run(self, task: SelectionTask) -> None:
         """Eliminate the columns once for each fold."""
         target = task.target.take(self.rows)
-        for fold, (held, ranked, trained) in enumerate(self._splits(task, task.seed)):
+        splits = list(self._splits(task, task.seed))
+        for fold, (held, ranked, trained) in enumerate(splits):
             losses, votes = np.zeros_like(self.losses), np.zeros_like(self.votes)
             kept = np.arange(self.matrix.shape[1])
             for step in range(len(self.sizes)):
@@ -209,19 +210,21 @@ class _Elimination:
             self.n_held[held] += 1
             self.fold_of[held] = fold
             self.n_folds += 1
-            task.budget.tell(f"fold {fold + 1} of {FOLDS}: {self.sizes[0]} columns eliminated step by step")
+            task.budget.tell(f"fold {fold + 1} of {len(splits)}: {self.sizes[0]} columns eliminated step by step")
 
     def _splits(self, task: SelectionTask, seed: int) -> Iterator[tuple[NDArray[np.int64], ...]]:
         """Yield the rows that each fold holds out, those that rank the columns, and those that are trained on.
 
-        Folds are parts of one key after the other. A splitter of the caller says what is held out; of the rows before,
-        or beside, the last quarter ranks the columns, as those that are nearest in time.
+        Folds are parts of one key after the other. A splitter of the caller says what is held out; of rows that all
+        lie before, the last quarter ranks the columns, as those that are nearest in time; of others every fourth row.
         """
         target = task.target.take(self.rows)
         if task.learning.cv is not None:
             for known, held in task.learning.cv.split(self.matrix, target.codes, self._error_groups()):
-                trained, ranked = np.split(np.sort(known), [known.size * 3 // 4])
-                yield np.asarray(held), ranked, trained
+                known, place = np.sort(known), np.arange(known.size)
+                is_before = bool(known[-1] < np.min(held))
+                is_ranked = place >= known.size * 3 // 4 if is_before else place % 4 == 3
+                yield np.asarray(held), known[is_ranked], known[~is_ranked]
             return
         by_key = [fold_rows(target, groups, seed) for groups in self.groupings]
         for fold in range(FOLDS) if by_key else ():

@@ -10,7 +10,7 @@ from dfjoin.augment.table_choice import ChosenTable
 from dfjoin.join.lakes.table_hops import ReachedTable, path_stem
 from dfjoin.join.output_names import free_name, output_names, stem_of
 from dfjoin.join.plan import JoinPlan, JoinStep
-from dfjoin.join.rows.several_rules import name_of_rule
+from dfjoin.join.rows.several_rules import names_of_rules
 
 __all__ = ["FrozenPlan", "freeze_plan"]
 
@@ -122,9 +122,7 @@ def _name_columns(stop: _Stop, taken: set[Any]) -> None:
 
 def _sources(step: JoinStep) -> dict[str, tuple[str, str]]:
     """Return the aggregates of a step that has several for a column, each with the column and the rule."""
-    aggregate = step.aggregate if isinstance(step.aggregate, dict) else {}
-    lists = {name: rules for name, rules in aggregate.items() if isinstance(rules, list)}
-    return {name_of_rule(name, rule): (name, rule) for name, rules in lists.items() for rule in rules}
+    return names_of_rules(step.columns or (), step.aggregate)
 
 
 def _step(stop: _Stop) -> JoinStep:
@@ -136,11 +134,13 @@ def _step(stop: _Stop) -> JoinStep:
         aggregate = {name: rule for name, rule in aggregate.items() if name in columns}
         for name in {sources[name][0] for name in stop.names if name in sources}:
             aggregate[name] = [rule for made, (own, rule) in sources.items() if own == name and made in stop.names]
+    made_of = {source: made for made, source in names_of_rules(columns, aggregate).items()}
+    names = {made_of[sources[name]] if name in sources else name: own for name, own in stop.names.items()}
     return replace(
         known,
         on=stop.on,
         columns=columns,
-        names=dict(stop.names),
+        names=names,
         aggregate=aggregate,
         counted=stop.is_counted,
     )

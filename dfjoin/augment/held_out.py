@@ -308,7 +308,7 @@ def compare_losses(
     before, after : ndarray of float64, shape (n_rows,)
     groups : ndarray of int64 or None
     scale : float, optional
-        The loss that the gain is a share of, by default the mean of `before`.
+        The loss that the gain is a share of, by default the mean of `before`; its size, where a scorer's is negative.
     """
     saved = before - after
     if groups is not None:
@@ -322,7 +322,7 @@ def compare_losses(
     else:
         mean, n, single = saved.mean(), saved.size, saved
         error = saved.std(ddof=1) / np.sqrt(n) if n > 1 else np.inf
-    scale = max(float(before.mean()) if scale is None else scale, 1e-12)
+    scale = max(abs(float(before.mean()) if scale is None else scale), 1e-12)
     return Gain(float(mean) / scale, float(error) / scale, _signed_ranks(single))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numbers
 import warnings
 from dataclasses import replace
 from typing import Any
@@ -35,7 +36,7 @@ from dfjoin.join.lakes.path_search import PathOptions
 from dfjoin.join.lakes.table_hops import FrameKeys, path_keys
 from dfjoin.join.options import join_options
 from dfjoin.join.plan import JoinPlan
-from dfjoin.join.rows.several_rules import check_rules
+from dfjoin.join.rows.several_rules import DATED_RULES, check_rules
 from dfjoin.lake import resolve_lake
 from dfjoin.values.frames import is_pandas, select_column
 from dfjoin.values.periods import read_periods
@@ -92,11 +93,13 @@ class LakeAugmenter(_base.TransformerMixin, _base.BaseEstimator):
         What is made of each column of a table that has several rows for a key, to be chosen from: by default what suits
         its type, of numbers ``mean``, ``std``, ``min``, ``max``, of booleans ``share``, of dates ``min``, ``max``, of
         others ``majority``, ``nunique`` and ``top_share`` (the share of the most frequent value); with `as_of` also
-        ``last``, ``trend`` (the change from one row to the next, by least squares) and ``since`` (days from the latest
-        row to `as_of`). Of a list each column gets the rules that suit it; None: one rule a column. The name tells the
-        rule: ``visits.days (mean)``; the rows are counted as ``visits_rows``.
+        ``last``, ``trend`` (the change from one row to the next, by least squares) and ``since`` (days from the end of
+        the latest row's date or period to `as_of`: 0 of yesterday). Of a list each column gets the rules that suit it;
+        None: one rule a column. The name tells the rule: ``visits.days (mean)``; the rows are counted as
+        ``visits_rows``.
     windows : list of int, optional
-        Days before `as_of`: what is computed of numbers and booleans is also computed of the rows of so many days.
+        Days before `as_of`: what is computed of numbers and booleans is also computed of the rows of so many days; 1 is
+        the day before.
     tables, exclude : str or list of str, optional
         Patterns of the tables that may be joined, and of those that may not.
     mode : {"exact", "lsh", "transform", "embedding"}
@@ -104,6 +107,7 @@ class LakeAugmenter(_base.TransformerMixin, _base.BaseEstimator):
     precision : float or None, default 0.95
         Keys of one column of texts are joined by programs and by likeness, too, where equality leaves some of them
         alone, as two frames are by `dfjoin.auto_join`: so many of these pairs are to be right. None: by equality alone.
+        ``mode="embedding"`` joins by its radius instead, and looks at no `precision`.
     allow : str or list of str, optional
         Patterns of tables, or of ``table/column``, that are joined though they seem to give the target away.
     on_suspicious : {"warn", "refuse"}
@@ -127,7 +131,8 @@ class LakeAugmenter(_base.TransformerMixin, _base.BaseEstimator):
         classes the Brier score. A metric gives one number for a fold, so that a small gain is found less surely.
     cv : int or splitter of scikit-learn, optional
         Which rows ``select="auto"`` holds out, as ``TimeSeriesSplit()`` for rows in the order of time; by default five
-        folds of keys. What was chosen is measured on the same folds again then.
+        folds of keys. A number of folds is of ``KFold``, of classes of ``StratifiedKFold``, not shuffled. What was
+        chosen is measured on the same folds again then.
     budget : float or dict, optional
         Seconds that `fit` may take before it ends with what it has; or a dict of "seconds" (default 600) and "tables"
         (default 100) that are read at most. With ``select="auto"`` half of the seconds is for reading tables, the rest
@@ -182,7 +187,7 @@ class LakeAugmenter(_base.TransformerMixin, _base.BaseEstimator):
     all columns of X, row by row: a copy of the frame. A column is suspicious if it has bands of the target, is a part
     of it that makes it exactly with other columns, has group means in which the own rows are counted, or explains 95 %
     of its variance alone on held-out rows, or 50 % under a name like that of the target. None of these is suspicious
-    where `as_of`, or a date of the table before a date of X in each row, shows that it was known before.
+    where `as_of` shows that it was known before; a column of dates that lie before those of X is told alone.
 
     Ctrl-C during `fit` ends the search, and what was found until then is kept; ``report_.stopped`` says so. Of more
     than 20,000 rows, 20,000 are drawn to choose by. O(tables × rows) for the joins; the models of a selection have all
@@ -308,6 +313,7 @@ class LakeAugmenter(_base.TransformerMixin, _base.BaseEstimator):
         check.check_choice(self.on_suspicious, "on_suspicious", ("warn", "refuse"))
         allow = () if self.allow is None else check.check_patterns(self.allow, "allow")
         k = None if self.k is None else check.check_positive_int(self.k, "k")
+        self._check_aggregated(lake)
         X, y = split_target(X, y, self.target)
         frame = rows_to_learn_from(self, X)
         self._check_keys(frame)
@@ -469,7 +475,7 @@ class LakeAugmenter(_base.TransformerMixin, _base.BaseEstimator):
             threshold=join.threshold,
             tables=join.tables,
             exclude=join.exclude,
-            join=join,
+            join=join if join.is_by_equality else replace(join, precision=None),
             never=() if self.as_of is None else (self.as_of,),
             as_of=self.as_of,
             aggregates=self._aggregates(),
@@ -484,18 +490,46 @@ class LakeAugmenter(_base.TransformerMixin, _base.BaseEstimator):
                 f"`learner` must be an estimator of scikit-learn that predicts, got {check.show(self.learner)}"
             )
         scorer = None if self.scoring is None else _metrics.get_scorer(self.scoring)
+        return Learning(self.learner, scorer, self._splitter(target))
+
+    def _splitter(self, target: PredictionTarget | None) -> Any:
+        """Check which rows are held out; a number of folds of classes has a share of each class in every fold."""
+        if self.cv is None:
+            return None
+        if not isinstance(self.cv, numbers.Integral) and (isinstance(self.cv, str) or not hasattr(self.cv, "split")):
+            raise InvalidParameterError(
+                f"`cv` must be a number of folds or a splitter of scikit-learn, got {check.show(self.cv)}; for folds "
+                "of your own pass them as `groups` to fit, and cv=GroupKFold()"
+            )
         is_class = target is not None and target.is_class
-        cv = None if self.cv is None else _model_selection.check_cv(self.cv, classifier=is_class)
-        return Learning(self.learner, scorer, cv)
+        return _model_selection.check_cv(self.cv, None if target is None else target.codes, classifier=is_class)
 
     def _aggregates(self) -> Any:
         """Check the rules of tables with several rows for a key."""
         given = self.aggregates
         if given is None or (isinstance(given, str) and given == "auto"):
             return given
-        if isinstance(given, dict):
-            return {column: check_rules(rules, "aggregates") for column, rules in given.items()}
-        return check_rules(given, "aggregates")
+        rules = (
+            {column: check_rules(own, "aggregates") for column, own in given.items()}
+            if isinstance(given, dict)
+            else check_rules(given, "aggregates")
+        )
+        named = [rule for own in (rules.values() if isinstance(rules, dict) else [rules]) for rule in own]
+        if self.as_of is None and (dated := [rule for rule in named if rule in DATED_RULES]):
+            raise InvalidParameterError(
+                f"`aggregates` rule {dated[0]!r} needs `as_of`, the column of X with the date of each row"
+            )
+        return rules
+
+    def _check_aggregated(self, lake: Any) -> None:
+        """Raise unless the columns that have rules of their own are in the lake."""
+        columns = set(lake.columns["column"]) if isinstance(self.aggregates, dict) else set()
+        for column in self.aggregates if isinstance(self.aggregates, dict) else ():
+            if column not in columns:
+                raise ColumnNotFoundError(
+                    f"`aggregates` must name columns of tables of the lake ({shortlist(sorted(columns))}), got "
+                    + check.show(column)
+                )
 
     def _windows(self) -> tuple[int, ...]:
         if self.windows is None:

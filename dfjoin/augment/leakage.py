@@ -80,7 +80,8 @@ class LeakFindings:
     suspicious : dict of str
         Columns that are made of the target, as far as their values tell, or say nearly all of it.
     known_before : dict of str
-        Columns that would be suspicious, but were known before the rows of the frame, as the dates show.
+        Columns that would be suspicious, but were known before the rows of the frame: only rows that are dated before
+        `as_of` are joined.
     """
 
     refused: dict[str, str] = field(default_factory=dict)
@@ -143,16 +144,17 @@ class LeakGuard:
             return LeakFindings()
         encoded = {column: encode_column(_as_numbers(frame[name], self._target)) for column, name in names.items()}
         spelled = {column: self._spelling(encoded[column], marks[column]) for column in names}
-        known_before = self._is_known_before(reached)
-        targets = [column for column, own in spelled.items() if own is not None and (own.is_exact or not known_before)]
+        is_before = reached.step.dated is not None
+        targets = [column for column, own in spelled.items() if own is not None and (own.is_exact or not is_before)]
         if targets:
             beside = f"it stands in a table with `{targets[0]}`, which is the target"
             return LeakFindings({column: getattr(spelled[column], "reason", beside) for column in names})
         told = {column: own.reason for column, own in spelled.items() if own is not None}
         told |= self._suspicions({column: own for column, own in encoded.items() if column not in told}, groups)
-        if known_before:
-            return LeakFindings({}, {}, {column: f"{reason}; {known_before}" for column, reason in told.items()})
-        return LeakFindings({}, told, {})
+        if is_before:
+            known = "only rows dated before `as_of` are joined"
+            return LeakFindings({}, {}, {column: f"{reason}; {known}" for column, reason in told.items()})
+        return LeakFindings({}, {column: reason + self._past_date(reached, column) for column, reason in told.items()})
 
     def reasons_together(self, columns: Sequence[EncodedColumn]) -> dict[int, str]:
         """Return which of some columns make the target together, and how."""
@@ -222,23 +224,28 @@ class LeakGuard:
         assert self._target is not None and self._target_marks is not None
         if _agree(self._target_marks, marks):
             share = float((self._target_marks == marks)[marks != 0].mean())
-            return Spelling(f"it equals the target in {share:.0%} of the rows that have a value", share == 1)
+            shown = "100%" if share == 1 else f"{min(share, 0.999):.1%}"
+            return Spelling(f"it equals the target in {shown} of the rows that have a value", share == 1)
         return spelled_otherwise(column, self._target)
 
-    def _is_known_before(self, reached: ReachedTable) -> str:
-        """Say by what it is known that all rows of a table were known before those of the frame; empty if it is not."""
-        if reached.step.dated is not None:
-            return "only rows dated before `as_of` are joined"
+    def _past_date(self, reached: ReachedTable, told: str) -> str:
+        """Name a column of dates before those of the frame, where a suspicious column has values; empty without one.
+
+        It may date the row, or anything else, as a birth: it is told, and clears no column.
+        """
+        is_held = reached.frame[reached.new_columns[told]].notna().to_numpy()
         for column, name in reached.new_columns.items() if self._dates else ():
             theirs = read_periods(reached.frame[name], is_year=is_year_name(column))
-            if theirs is not None and any(_are_before(theirs, own) for own in self._dates):
-                return f"`{column}` lies before the date of each row"
+            if theirs is not None and any(_are_before(theirs, own, is_held) for own in self._dates):
+                return f"; `{column}` lies before the date of each row: if it dates the row, pass `as_of`"
         return ""
 
 
-def _are_before(theirs: PeriodColumn, own: PeriodColumn) -> bool:
-    both = ~own.is_null & ~theirs.is_null
-    return int(both.sum()) >= _FEWEST_EQUAL and bool((theirs.ends[both] <= own.starts[both]).all())
+def _are_before(theirs: PeriodColumn, own: PeriodColumn, is_held: NDArray[np.bool_]) -> bool:
+    """Tell whether nearly all rows that have a value have both dates, in this order."""
+    both = is_held & ~own.is_null & ~theirs.is_null
+    is_dated = int(both.sum()) >= max(_FEWEST_EQUAL, _EQUAL * int(is_held.sum()))
+    return is_dated and bool((theirs.ends[both] <= own.starts[both]).all())
 
 
 def _as_numbers(column: pd.Series, target: PredictionTarget) -> pd.Series:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -26,6 +27,7 @@ _MOST_KEPT = 8
 """Readings that are kept: the folds of a grid search, the whole rows, and some more."""
 
 _KEPT: OrderedDict[Hashable, TableReading] = OrderedDict()
+_KEPT_LOCK = threading.Lock()
 
 
 @dataclass(frozen=True)
@@ -69,6 +71,7 @@ class TableReading:
     def __init__(self, task: ReadingTask, groups_of: Callable[[ReachedTable], NDArray[np.int64] | None]) -> None:
         self.leaks: dict[str, LeakFindings] = {}
         self._task = task
+        self._lock = threading.Lock()
         self._guard = LeakGuard(task.frame, task.target, task.snapshot.settings, task.allow)
         self._groups_of = groups_of
         self._found: list[ReachedTable | UnreachedTable] = []
@@ -81,10 +84,11 @@ class TableReading:
         key = _key_of(task)
         if key is None:
             return cls(task, groups_of)
-        known = _KEPT.pop(key, None) or cls(task, groups_of)
-        _KEPT[key] = known
-        while len(_KEPT) > _MOST_KEPT:
-            _KEPT.popitem(last=False)
+        with _KEPT_LOCK:
+            known = _KEPT.pop(key, None) or cls(task, groups_of)
+            _KEPT[key] = known
+            while len(_KEPT) > _MOST_KEPT:
+                _KEPT.popitem(last=False)
         return known
 
     @property
@@ -93,13 +97,21 @@ class TableReading:
         return self._guard
 
     def tables(self, max_hops: int) -> Iterator[ReachedTable | UnreachedTable]:
-        """Yield the tables of at most so many joins; those that were read before are not read again."""
+        """Yield the tables of at most so many joins; those that were read before are not read again.
+
+        Several threads may do so at once: one of them reads, and the others wait for it.
+        """
         place = 0
-        while place < len(self._found) or self._read_on():
+        while self._has_read(place):
             if len(self._found[place].hops) > max_hops:
                 return
             yield self._found[place]
             place += 1
+
+    def _has_read(self, place: int) -> bool:
+        """Read until the table at a place is there; False where there are fewer tables."""
+        with self._lock:
+            return place < len(self._found) or self._read_on()
 
     def _read_on(self) -> bool:
         try:
@@ -107,8 +119,9 @@ class TableReading:
             if isinstance(found, ReachedTable):
                 self.leaks[found.table] = self._looked_at(found)
         except BaseException:  # interrupted: what was found until then is no whole reading
-            for key in [key for key, kept in _KEPT.items() if kept is self]:
-                del _KEPT[key]
+            with _KEPT_LOCK:
+                for key in [key for key, kept in _KEPT.items() if kept is self]:
+                    del _KEPT[key]
             raise
         if found is not None:
             self._found.append(found)

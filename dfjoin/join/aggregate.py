@@ -179,13 +179,13 @@ def cell_kind(column: pd.Series, held: str = "") -> str:
     return next((kind for kind, is_kind in tests.items() if is_kind(dtype)), "other")
 
 
-def check_rule(name: Any, dtype: Any, kind: str, rule: str) -> None:
+def check_rule(name: Any, dtype: Any, kind: str, rule: str, argument: str = "aggregate") -> None:
     """Raise `InvalidParameterError` when a rule needs numbers or booleans and a column holds others."""
     needs_number = rule in _COMPUTED and kind not in ("bool", "integer", "float", "decimal", "complex")
     if needs_number or (rule == "share" and kind != "bool"):
         needed = "booleans" if rule == "share" else "numbers"
         raise InvalidParameterError(
-            f"`aggregate` rule {rule!r} needs {needed}, but column {name!r} holds {dtype}; use "
+            f"`{argument}` rule {rule!r} needs {needed}, but column {name!r} holds {dtype}; use "
             '"most_frequent", "first", "count" or "nunique"'
         )
 

@@ -12,6 +12,7 @@ from dfjoin.join.aggregate import RULES
 from dfjoin.join.plan import HOWS, JoinPlan
 from dfjoin.programs.entity_operators import check_aliases
 from dfjoin.search.distance.distance_join import PARTNERS
+from dfjoin.search.modes import mode_of
 from dfjoin.search.params import MODES, RADIUS_UNITS
 from dfjoin.store.table import ON_STALE
 from dfjoin.transform.taught_join import Example, is_unicode
@@ -150,6 +151,11 @@ class JoinOptions:
     def likeness_precision(self) -> float:
         """The precision that matching by similarity aims at."""
         return _PRECISION if self.precision is None else self.precision
+
+    @property
+    def is_by_equality(self) -> bool:
+        """Whether `mode` finds keys that are equal; else they join within a distance, which has its own precision."""
+        return mode_of(self.mode).is_by_equality
 
     @property
     def given_aliases(self) -> dict[str, str] | None:

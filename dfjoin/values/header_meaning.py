@@ -166,7 +166,6 @@ def says_nothing_alone(name: str) -> bool:
     return "column" in words[0] or ("nothing" in words[0] and not any(letter.isdigit() for letter in name))
 
 
-@cache
 def share_a_word(own: str, other: str) -> bool:
     """Tell whether two names have a word in common that does not stand in tables of any subject.
 
@@ -180,6 +179,7 @@ def share_a_word(own: str, other: str) -> bool:
     return bool(np.intersect1d(*words).size)
 
 
+@cache
 def number_meaning(name: str) -> str:
     """Tell what a name says of whole numbers under it.
 

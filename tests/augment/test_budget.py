@@ -1,5 +1,7 @@
 """The time of each stage, and the tables that are read."""
 
+import time
+
 import pytest
 
 from dfjoin.augment import budget as module
@@ -9,7 +11,7 @@ from dfjoin.errors import InvalidParameterError
 
 def test_each_stage_ends_at_its_share(monkeypatch):
     now = [100.0]
-    monkeypatch.setattr(module.time, "process_time", lambda: now[0])
+    monkeypatch.setattr(module.time, "monotonic", lambda: now[0])
     budget = AugmentBudget.of(10, False)
     for stage, share in module._SHARES.items():
         budget.begin(stage)
@@ -20,6 +22,12 @@ def test_each_stage_ends_at_its_share(monkeypatch):
             budget.check()
         assert budget.over() == budget.over_time() == "the budget of 10 seconds is used"
     assert list(module._SHARES.values()) == sorted(module._SHARES.values())
+
+
+def test_waiting_counts():
+    budget = AugmentBudget.of(0.05, False)
+    time.sleep(0.1)
+    assert budget.over_time() == "the budget of 0.05 seconds is used"
 
 
 def test_tables_are_counted():

@@ -328,7 +328,7 @@ def test_no_time_to_measure_is_time_for_relevance(world, world_lake, monkeypatch
     from dfjoin.augment import budget
 
     now, ticks = [0.0], [0.0]
-    monkeypatch.setattr(budget.time, "process_time", lambda: now.__setitem__(0, now[0] + ticks[0]) or now[0])
+    monkeypatch.setattr(budget.time, "monotonic", lambda: now.__setitem__(0, now[0] + ticks[0]) or now[0])
     begin = budget.AugmentBudget.begin
 
     def measured(own, stage):

@@ -169,18 +169,37 @@ def test_what_was_known_before_is_not_suspicious(build, rows, rng):
     frame, y = rows
     frame = frame.assign(day=pd.Timestamp("2024-05-01") + pd.to_timedelta(rng.integers(0, 99, N), unit="D"))
     persistent = y.where(rng.random(N) < 0.98, "no")
-    for days, is_before in ((30, True), (-30, False)):
+    for days in (30, -30):
         seen = frame["day"] - pd.to_timedelta(days, unit="D")
         table = pd.DataFrame({"key": frame["key"], "seen": seen, "state": persistent})
         found = findings(build, frame, y, table)
-        assert list(found.known_before) == ["state"] * is_before
-        assert list(found.refused) == [] if is_before else ["seen", "state"]
+        assert found.known_before == {} and list(found.refused) == ["seen", "state"], "the date may be of anything"
     past = pd.DataFrame({"key": frame["key"], "seen": frame["day"] - pd.Timedelta(days=3), "state": persistent})
     dated = findings(build, frame, y, past, as_of="day")
     assert dated.known_before["state"].endswith(
         "% of the rows that have a value; only rows dated before `as_of` are joined"
     )
     assert findings(build, frame, y, past.assign(state=y)).refused["state"].startswith("it equals the target in 100%")
+
+
+def test_a_past_date_is_told_and_clears_nothing(build, rows, rng):
+    frame, _ = rows
+    y = pd.Series(rng.normal(size=N))
+    frame = frame.assign(day=pd.Timestamp("2024-05-01") + pd.to_timedelta(rng.integers(0, 99, N), unit="D"))
+    birth = pd.Series(pd.Timestamp("1960-01-01") + pd.to_timedelta(rng.integers(0, 9000, N), unit="D"))
+    table = pd.DataFrame({"key": frame["key"], "band": pd.qcut(y, 10, labels=False).astype(str), "birth": birth})
+    told = "; `birth` lies before the date of each row: if it dates the row, pass `as_of`"
+    for n_dated, is_told in ((N, True), (N - 5, True), (10, False)):
+        found = findings(build, frame, y, table.assign(birth=birth.where(np.arange(N) < n_dated)))
+        assert list(found.suspicious) == ["band"] and found.known_before == {}
+        assert found.suspicious["band"].endswith(told) == is_told
+
+
+def test_a_share_below_one_is_not_told_as_all(build, rows):
+    frame, y = rows
+    other = y.where(np.arange(N) > 0, "unknown")
+    found = refused(build, frame, y, pd.DataFrame({"key": frame["key"], "a": other}))
+    assert found == {"a": "it equals the target in 99.5% of the rows that have a value"}
 
 
 def test_patterns():

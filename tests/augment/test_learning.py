@@ -1,9 +1,12 @@
 """The learner, the metric, the folds and the weights of the choice; what is read of the lake, once."""
 
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 import pandas as pd
 import pytest
 from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.metrics import r2_score
 from sklearn.model_selection import GridSearchCV, TimeSeriesSplit
 from sklearn.pipeline import Pipeline
 from sklearn.svm import LinearSVC
@@ -45,6 +48,45 @@ def test_folds_of_the_caller(world, world_lake, monkeypatch):
     found = dfjoin.LakeAugmenter(world_lake, cv=Splitter(4), **FEW).fit(world.X, world.y)
     assert found.tables_ == ["climate"] and splits == [True] * 8, "four folds to choose by, and to measure by"
     assert dfjoin.LakeAugmenter(world_lake, cv=3, **FEW).fit(world.X, world.y).tables_ == ["climate"]
+
+
+def test_a_number_of_folds_has_each_class_in_each_fold(world, world_lake, capsys):
+    y = pd.qcut(world.y, 3, labels=["a", "b", "c"]).astype(str)
+    order = np.argsort(y, kind="stable")
+    augmenter = dfjoin.LakeAugmenter(world_lake, cv=3, progress=True, **FEW)
+    assert augmenter.fit(world.X.iloc[order], y.iloc[order]).tables_ == ["climate"]
+    assert "fold 1 of 3: " in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("cv", ["five", [(np.arange(9), np.arange(9, 12))]])
+def test_splits_that_are_no_splitter(world, world_lake, cv):
+    with pytest.raises(
+        InvalidParameterError, match=r"`cv` must be a number of folds or a splitter .*cv=GroupKFold\(\)"
+    ):
+        dfjoin.LakeAugmenter(world_lake, cv=cv, **FEW).fit(world.X, world.y)
+
+
+def test_a_scorer_on_another_scale(world, world_lake):
+    """Its loss is far below 0; the gain is a share of it still."""
+    scorer = lambda model, X, y: 500 + 100 * r2_score(y, model.predict(X))  # noqa: E731
+    found = dfjoin.LakeAugmenter(world_lake, scoring=scorer, **FEW).fit(world.X, world.y)
+    assert found.tables_ == ["climate"] and 0.02 < found.report_.gain < 1
+
+
+def test_threads_share_what_is_kept(world, world_lake, monkeypatch):
+    monkeypatch.setattr(reading, "_KEPT", type(reading._KEPT)())
+    fit = lambda k: dfjoin.LakeAugmenter(world_lake, cache=True, select=None, k=k, max_hops=1).fit(world.X, world.y)  # noqa: E731
+    with ThreadPoolExecutor(4) as threads:
+        found = list(threads.map(fit, [1, 2, 3, 4]))
+    assert [len(one.tables_) for one in found] == [1, 2, 3, 4]
+    assert len({one.report_.n_read for one in found}) == 1 == len(reading._KEPT)
+
+
+def test_precision_is_of_modes_by_equality(world_lake):
+    precision = [
+        dfjoin.LakeAugmenter(world_lake, mode=m)._path_options().join.precision for m in ("exact", "embedding")
+    ]
+    assert precision == [0.95, None]
 
 
 def test_rows_without_weight_do_not_count(world, world_lake):

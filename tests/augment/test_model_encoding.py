@@ -1,5 +1,7 @@
 """Columns that a model can be trained with, of any types, whatever the rows."""
 
+from decimal import Decimal
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -47,6 +49,31 @@ def test_each_kind_of_column(frame):
     assert places.shape == (N, 10)
     north, south = places[:50], places[50:100]
     assert np.linalg.norm(north - north.mean(axis=0)) < np.linalg.norm(north - south.mean(axis=0)), "spelled alike"
+
+
+def test_names_that_are_taken():
+    frame = pd.DataFrame({"soil": ["clay", "sand"] * 3, "soil_clay": np.arange(6.0)})
+    found = ModelEncoding(frame, 0).encode(frame)
+    assert list(found) == ["soil_clay__2", "soil_sand", "soil_clay"]
+    np.testing.assert_array_equal(found["soil_clay"], frame["soil_clay"])
+
+
+def test_texts_of_few_grams():
+    frame = pd.DataFrame({"a": ["a" * i for i in range(1, 60)]})
+    found = ModelEncoding(frame, 0).encode(frame)
+    assert 1 <= found.shape[1] < 10 and np.isfinite(found).all(axis=None)
+
+
+def test_objects_that_are_dates_or_numbers():
+    days = pd.Series(pd.date_range("2024-01-30", periods=60))
+    prices = np.linspace(0, 9, 60).round(2)
+    frame = pd.DataFrame({"day": [*days.dt.date[:59], None], "price": [None, *map(Decimal, map(str, prices[1:]))]})
+    encoding = ModelEncoding(frame, 0)
+    found = encoding.encode(frame)
+    assert list(found) == ["day_days", "day_year", "day_month", "day_day_of_week", "price"]
+    np.testing.assert_array_equal(found["day_month"], days.dt.month.astype(float).where(np.arange(60) < 59))
+    np.testing.assert_array_equal(found["price"], [np.nan, *prices[1:]])
+    pd.testing.assert_frame_equal(encoding.encode(frame.tail(1)), found.tail(1))
 
 
 def test_rows_that_are_encoded_later(frame):

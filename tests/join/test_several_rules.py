@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 import dfjoin
-from dfjoin.errors import InvalidParameterError
+from dfjoin.errors import ColumnNotFoundError, InvalidParameterError
 from dfjoin.join.aggregate import aggregate_column
 from dfjoin.join.plan import JoinPlan, JoinStep
 from dfjoin.join.rows.several_rules import check_rules, rules_by_kind
@@ -51,19 +51,19 @@ def test_rows_before_a_date_in_their_order(build, log):
     dated = {"on": "day", "right_on": ["seen"], "rule": "before"}
     found = joined(build, log, rules, frame, dated)
     for key, own in log[log["seen"] < "2024-08-01"].sort_values("seen").groupby("key"):
-        ages = (pd.Timestamp("2024-08-01") - own["seen"]).dt.days - 1  # a day ends when the next one begins
+        recent = own["seen"] >= pd.Timestamp("2024-08-01") - pd.Timedelta(days=60)
         held = own["reading"].dropna()
         expected = [
             own["reading"].iloc[-1],
             np.polyfit(np.arange(len(held)), held, 1)[0] if len(held) > 1 else np.nan,
-            own["reading"][ages <= 60].mean(),
-            ages.min(),
+            own["reading"][recent].mean(),
+            len(pd.date_range(own["seen"].max(), "2024-08-01", inclusive="neither")),
         ]
         np.testing.assert_allclose(found.loc[key].drop("day").astype(float).iloc[:4], expected, err_msg=key)
 
 
 def test_a_rule_of_dates_without_dates(build, log):
-    for rule in ("since", "mean, 7 days"):
+    for rule in ("since", "trend", "mean, 7 days"):
         with pytest.raises(
             InvalidParameterError, match=rf"rule '{rule}' of column 'reading' needs the dates of `as_of`"
         ):
@@ -109,9 +109,59 @@ def test_windows_and_rules_of_an_augmenter(build, log, rng):
     dated = dfjoin.LakeAugmenter(lake, as_of="day", windows=90, **options).fit(frame, y)
     assert {"log.reading (mean, 90 days)", "log.reading (last)", "log.seen (since)"} <= set(dated.features_)
     wide = dated.transform(frame).set_index("key")
-    recent = log[log["seen"] >= pd.Timestamp("2024-12-01") - pd.Timedelta(days=91)].groupby("key")["reading"].mean()
+    recent = log[log["seen"] >= pd.Timestamp("2024-12-01") - pd.Timedelta(days=90)].groupby("key")["reading"].mean()
     np.testing.assert_allclose(wide["log.reading (mean, 90 days)"], recent.reindex(wide.index))
     with pytest.raises(InvalidParameterError, match="`windows` needs `as_of`, before which they lie, got 90"):
         dfjoin.LakeAugmenter(lake, windows=90).fit(frame, y)
     with pytest.raises(InvalidParameterError, match="`aggregates` must be rules"):
         dfjoin.LakeAugmenter(lake, aggregates=["no"]).fit(frame, y)
+    with pytest.raises(InvalidParameterError, match=r"`aggregates` must be rules .*, got \[\]; None is one rule a col"):
+        dfjoin.LakeAugmenter(lake, aggregates=[]).fit(frame, y)
+    for rules in (["mean", "trend"], {"seen": ["since"]}):
+        with pytest.raises(
+            InvalidParameterError, match=r"`aggregates` rule '(trend|since)' needs `as_of`, the column of"
+        ):
+            dfjoin.LakeAugmenter(lake, aggregates=rules).fit(frame, y)
+    with pytest.raises(ColumnNotFoundError, match=r"`aggregates` must name columns of tables of the lake .*got 'nope'"):
+        dfjoin.LakeAugmenter(lake, aggregates={"nope": ["mean"]}).fit(frame, y)
+    text = dfjoin.LakeAugmenter(lake, aggregates={"kind": ["mean"]}, **options).fit(frame[["key"]], y)
+    assert text.report_.passed_over["log"].startswith(
+        "`aggregates` rule 'mean' needs numbers, but column 'kind' holds "
+    )
+
+
+@pytest.mark.parametrize("windows", [1, [1, 2, 7]])
+def test_a_window_has_so_many_days(build, rng, windows):
+    """One reading a day, a power of two each: a sum of them tells which days were counted."""
+    pytest.importorskip("sklearn")
+    days = pd.date_range("2024-06-01", "2024-06-12")
+    keys = [f"k{i}x" for i in range(40)]
+    table = pd.DataFrame([(key, day, 2.0**day.day) for key in keys for day in days], columns=["key", "seen", "reading"])
+    frame = pd.DataFrame({"key": keys, "day": pd.Timestamp("2024-06-10")})
+    augmenter = dfjoin.LakeAugmenter(
+        build({"log": table}), as_of="day", windows=windows, aggregates=["mean"], select=None, max_hops=1, on="key"
+    )
+    wide = augmenter.fit(frame, rng.normal(size=40)).transform(frame)
+    for window in [windows] if isinstance(windows, int) else windows:
+        expected = np.mean([2.0**day for day in range(10 - window, 10)])
+        assert (wide[f"log.reading (mean, {window} days)"] == expected).all()
+
+
+def test_a_table_has_a_column_with_the_name_of_an_aggregate(build, log, rng):
+    pytest.importorskip("sklearn")
+    log = log.assign(**{"reading (mean)": rng.normal(size=N)})
+    found = joined(build, log, {"reading": ["mean"], "reading (mean)": "min"})
+    groups = log.groupby("key")
+    np.testing.assert_allclose(
+        found["reading (mean)"].astype(float), groups["reading (mean)"].min().reindex(found.index)
+    )
+    np.testing.assert_allclose(found["reading (mean)__2"].astype(float), groups["reading"].mean().reindex(found.index))
+    frame = pd.DataFrame({"key": [f"k{i}x" for i in range(40)]})
+    fit = dfjoin.LakeAugmenter(build({"log": log}), aggregates={"reading": ["mean"]}, select=None, max_hops=1)
+    wide = fit.fit(frame, rng.normal(size=40)).transform(frame).set_index("key")
+    told = [name for name in wide if "reading" in name]
+    assert len(told) == 2
+    means = [groups[name].mean().reindex(wide.index) for name in ("reading", "reading (mean)")]
+    for name in told:
+        assert sum(np.allclose(wide[name], mean, equal_nan=True) for mean in means) == 1
+    assert not np.allclose(wide[told[0]], wide[told[1]], equal_nan=True)

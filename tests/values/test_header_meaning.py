@@ -118,3 +118,10 @@ def test_years_and_names_that_say_nothing():
     alone = ["Value", "values", "1995", "column_2", "Unnamed: 0", "", "1.5"]
     others = ["area", "first name", "total area", "Key_0_0", "value2"]
     assert [name for name in (*alone, *others) if says_nothing_alone(name)] == alone
+
+
+def test_the_meaning_of_a_name_is_computed_once():
+    number_meaning("zip of a parcel")
+    known = number_meaning.cache_info().hits
+    number_meaning("zip of a parcel")
+    assert number_meaning.cache_info().hits == known + 1

@@ -233,7 +233,7 @@ class PathSearch:
     def _related_leads(self, queries: list[QueryColumn], known: set[str]) -> list[PathLead]:
         """Find tables to which programs or a like spelling of keys lead, and equal keys do not."""
         options, found = self._options.join, []
-        if not options.is_relation_allowed or not mode_of(options.mode).is_by_equality:
+        if not options.is_relation_allowed or not options.is_by_equality:
             return []
         texts = [query for query in queries if query.profile.kind == "text"]
         labels = {query.name: query.label for query in texts}
@@ -381,7 +381,7 @@ class PathSearch:
 
     def _related(self, frame: pd.DataFrame, step: JoinStep, options: JoinOptions) -> JoinStep:
         """Relate keys by programs and likeness, too, where equality leaves texts of both sides alone."""
-        if not mode_of(options.mode).is_by_equality:
+        if not options.is_by_equality:
             return step
         table = LakeTable(self._snapshot, step.table, options.on_stale)
         return self._relations.complete(KeyColumns(frame, self._snapshot.settings), table, step)

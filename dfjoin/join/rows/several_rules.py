@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Hashable, Iterable
 from dataclasses import replace
 from typing import Any
 
@@ -12,13 +12,15 @@ import pandas as pd
 
 from dfjoin._validation import show
 from dfjoin.errors import InvalidParameterError, shortlist
-from dfjoin.join.aggregate import RULES, SERIES_RULES
+from dfjoin.join.aggregate import RULES, SERIES_RULES, cell_kind, check_rule
+from dfjoin.join.output_names import free_name
 from dfjoin.join.rows.execute import RightSide
 
-__all__ = ["DATED_RULES", "check_rules", "name_of_rule", "rules_by_kind", "spread_rules"]
+__all__ = ["DATED_RULES", "check_rules", "names_of_rules", "rules_by_kind", "spread_rules"]
 
-DATED_RULES = ("since",)
-"""Rules that need dates: days from the latest row to the date of the frame's row."""
+DATED_RULES = ("trend", "since")
+"""Rules that need dates: the change from one row of a key to the next, and the days from the end of the latest row's
+date or period to the date of the frame's row, so that yesterday is 0."""
 
 _WINDOW = re.compile(r"(\w+), (\d+) days")
 
@@ -31,9 +33,25 @@ _BY_KIND = {
 _IN_ORDER = {"measure": ("last", "trend"), "boolean": ("last",), "date": ("since",), "name": ("last",)}
 
 
-def name_of_rule(column: str, rule: str) -> str:
-    """Return the name of an aggregate: ``price (mean)``, ``price (mean, 30 days)``."""
-    return f"{column} ({rule})"
+def names_of_rules(columns: Iterable[str], aggregate: Any) -> dict[str, tuple[str, str]]:
+    """Return the names of the aggregates of columns that have several, each with its column and rule.
+
+    Parameters
+    ----------
+    columns : iterable of str
+        Of the right side. An aggregate gets another name where one of them that stays has its name.
+    aggregate : str, dict or None
+        Of a step.
+
+    Examples
+    --------
+    >>> list(names_of_rules(["price", "price (max)"], {"price": ["mean", "mean, 30 days", "max"]}))
+    ['price (mean)', 'price (mean, 30 days)', 'price (max)__2']
+    """
+    given = aggregate if isinstance(aggregate, dict) else {}
+    several = [name for name in columns if isinstance(given.get(name), list)]
+    taken: set[Hashable] = {name for name in columns if name not in several}
+    return {free_name(f"{name} ({rule})", "2", taken): (name, rule) for name in several for rule in given[name]}
 
 
 def check_rules(rules: Any, argument: str) -> tuple[str, ...]:
@@ -42,10 +60,14 @@ def check_rules(rules: Any, argument: str) -> tuple[str, ...]:
     Raises
     ------
     InvalidParameterError
-        If one of them is no rule.
+        If one of them is no rule, or there is none.
     """
-    legal = (*RULES, *SERIES_RULES, *DATED_RULES)
+    legal = tuple(dict.fromkeys((*RULES, *SERIES_RULES, *DATED_RULES)))
     own = [rules] if isinstance(rules, str) else rules
+    if isinstance(own, (list, tuple)) and not own:
+        raise InvalidParameterError(
+            f"`{argument}` must be rules ({shortlist(legal, 20)}), got {show(rules)}; None is one rule a column"
+        )
     for rule in own if isinstance(own, (list, tuple)) else [own]:
         if rule not in legal:
             raise InvalidParameterError(f"`{argument}` must be rules ({shortlist(legal, 20)}), got {show(rule)}")
@@ -101,25 +123,20 @@ def spread_rules(right: RightSide, aggregate: Any) -> tuple[RightSide, Any]:
     Raises
     ------
     InvalidParameterError
-        If a rule needs dates and the rows have none.
+        If a rule needs dates and the rows have none, or does not suit the values of its column.
     """
     if not isinstance(aggregate, dict) or not any(isinstance(rules, list) for rules in aggregate.values()):
         return right, aggregate
     if right.ages is not None:
         right = _oldest_first(right, right.ages)
-    made: dict[str, pd.Series] = {}
     kinds = dict(right.object_kinds)
-    rules: dict[str, str] = {}
-    for name in right.frame.columns:
-        own = aggregate.get(name)
-        if not isinstance(own, list):
-            made[name] = right.frame[name]
-            rules |= {name: own} if own is not None else {}
-            continue
-        for rule in own:
-            copy = name_of_rule(name, rule)
-            made[copy], rules[copy] = _copy(right, name, rule)
-            kinds |= {copy: kinds[name]} if name in kinds and rule != "since" else {}
+    copies = names_of_rules(right.frame.columns, aggregate)
+    stays = [name for name in right.frame.columns if not isinstance(aggregate.get(name), list)]
+    made = {name: right.frame[name] for name in stays}
+    rules = {name: aggregate[name] for name in stays if aggregate.get(name) is not None}
+    for copy, (name, rule) in copies.items():
+        made[copy], rules[copy] = _copy(right, name, rule)
+        kinds |= {copy: kinds[name]} if name in kinds and rule != "since" else {}
     frame = pd.DataFrame(made, index=right.frame.index)
     return replace(right, frame=frame, object_kinds=kinds), rules
 
@@ -138,10 +155,12 @@ def _copy(right: RightSide, name: str, rule: str) -> tuple[pd.Series, str]:
     base = window[1] if window else rule
     if (window or base in DATED_RULES) and right.ages is None:
         raise InvalidParameterError(f"`aggregates` rule {rule!r} of column {name!r} needs the dates of `as_of`")
-    if base == "since":
+    if base != "since":
+        check_rule(name, column.dtype, cell_kind(column, right.object_kinds.get(name, "")), base, "aggregates")
+    else:
         assert right.ages is not None
         column, base = pd.Series(right.ages).where(column.notna().to_numpy()), "min"
     if window:
         assert right.ages is not None
-        column = column.where(right.ages <= int(window[2]))
+        column = column.where(right.ages < int(window[2]))  # a row that ended a day ago is of the day before
     return column, base
