@@ -17,7 +17,7 @@ from pyspark.sql.types import NumericType
 
 from dfjoin._validation import check_choice
 from dfjoin.errors import InvalidParameterError, InvalidTypeError
-from dfjoin.frames.given_frame import frame_of as held_columns
+from dfjoin.frames.given_frame import stored_frame
 from dfjoin.join.auto import join
 from dfjoin.join.near_frames import NEAR_MODES
 from dfjoin.join.options import JoinOptions, join_options
@@ -164,7 +164,7 @@ def _reported(frame: Any, report: dict[str, Any], work: _Work) -> Any:
 
 def _decide(frame: Any, other: Any, options: JoinOptions) -> Decision:
     """Decide what is joined: in pandas, on the rows of the frame or a sample of them."""
-    other = held_columns(other)
+    other = stored_frame(other)
     if is_spark(other):
         picks = picked(other)
         if picks is None:
