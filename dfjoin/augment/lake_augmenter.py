@@ -33,6 +33,7 @@ from dfjoin.frames.given_frame import given_frame
 from dfjoin.join.auto import join_held
 from dfjoin.join.lakes.path_search import PathOptions
 from dfjoin.join.lakes.table_hops import FrameKeys, path_keys
+from dfjoin.join.near_frames import NEAR_MODES
 from dfjoin.join.options import join_options
 from dfjoin.join.plan import JoinPlan
 from dfjoin.join.rows.several_rules import check_rules
@@ -104,6 +105,7 @@ class LakeAugmenter(_base.TransformerMixin, _base.BaseEstimator):
     precision : float or None, default 0.95
         Keys of one column of texts are joined by programs and by likeness, too, where equality leaves some of them
         alone, as two frames are by `dfjoin.auto_join`: so many of these pairs are to be right. None: by equality alone.
+        Modes that go by distance join the nearest key within the radius.
     allow : str or list of str, optional
         Patterns of tables, or of ``table/column``, that are joined though they seem to give the target away.
     on_suspicious : {"warn", "refuse"}
@@ -449,9 +451,10 @@ class LakeAugmenter(_base.TransformerMixin, _base.BaseEstimator):
         """Check the arguments of the joins and make their record."""
         if self.aggregate is None:
             raise InvalidParameterError("`aggregate` must be a rule here, got None: rows of X must not be multiplied")
+        is_equal = self.precision is None or self.mode in NEAR_MODES
         join = join_options(
             mode=self.mode,
-            **({"transform": False, "fuzzy": False} if self.precision is None else {"precision": self.precision}),
+            **({"transform": False, "fuzzy": False} if is_equal else {"precision": self.precision}),
             aggregate=self.aggregate,
             on_stale=self.on_stale,
             min_score=self.min_score,
