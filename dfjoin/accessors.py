@@ -80,10 +80,12 @@ def register() -> None:
         sys.meta_path.insert(0, _PolarsFinder())
 
 
-def _register_polars(polars: ModuleType) -> None:
-    if not hasattr(polars.DataFrame, "dfjoin"):
-        polars.api.register_dataframe_namespace("dfjoin")(DfjoinNamespace)
-        polars.api.register_lazyframe_namespace("dfjoin")(DfjoinNamespace)
+def _register_polars(polars: ModuleType | None) -> None:
+    """Register the namespace; nothing where another module has the name ``polars``, or None blocks its import."""
+    frame, registers = getattr(polars, "DataFrame", None), getattr(polars, "api", None)
+    if frame is not None and registers is not None and not hasattr(frame, "dfjoin"):
+        registers.register_dataframe_namespace("dfjoin")(DfjoinNamespace)
+        registers.register_lazyframe_namespace("dfjoin")(DfjoinNamespace)
 
 
 class _PolarsFinder(MetaPathFinder):
@@ -109,7 +111,8 @@ class _PolarsFinder(MetaPathFinder):
 
             def execute_and_register(module: ModuleType) -> None:
                 execute(module)
-                sys.meta_path.remove(self)
+                if self in sys.meta_path:
+                    sys.meta_path.remove(self)
                 _register_polars(module)
 
             spec.loader.exec_module = execute_and_register  # type: ignore[method-assign]

@@ -15,9 +15,9 @@ from typing import Any
 
 from pyspark.sql.types import NumericType
 
-from dfjoin._validation import check_choice
-from dfjoin.errors import InvalidParameterError, InvalidTypeError
-from dfjoin.frames.given_frame import frame_of as held_columns
+from dfjoin._validation import check_choice, show
+from dfjoin.errors import InvalidParameterError, InvalidTypeError, shortlist
+from dfjoin.frames.given_frame import stored_frame
 from dfjoin.join.auto import join
 from dfjoin.join.near_frames import NEAR_MODES
 from dfjoin.join.options import JoinOptions, join_options
@@ -111,6 +111,7 @@ def auto_join(frame: Any, other: Any, where: str, arguments: dict[str, Any]) -> 
 
 def _carried_out(frame: Any, options: JoinOptions, where: str, decided: Decision, notes: Any) -> Any:
     """Carry out the steps of a plan."""
+    _refuse_several_rules(decided.plan)
     result, n = frame, len(decided.plan.steps)
     options = replace(
         options,
@@ -123,6 +124,19 @@ def _carried_out(frame: Any, options: JoinOptions, where: str, decided: Decision
         with described(frame.sparkSession, f"join: step {number} of {n}"):
             result = StepRun(frame.sparkSession, step, options, where, decided, notes).run(result)
     return result
+
+
+def _refuse_several_rules(plan: JoinPlan) -> None:
+    """Raise where a step has several rules for a column."""
+    for step in plan.steps:
+        rules = step.aggregate if isinstance(step.aggregate, dict) else {}
+        several = next((name for name, own in rules.items() if isinstance(own, list)), None)
+        if several is not None:
+            raise InvalidParameterError(
+                f"`other` is a plan with a list of rules for a column ({show(step.table)}, {show(several)}: "
+                f"{shortlist(rules[several])}), and Spark carries out one rule for each column; fit the LakeAugmenter "
+                "with aggregates=None and take its plan, or bring the rows here and call its transform"
+            )
 
 
 def report_of(frame: Any) -> JoinReport | dict[str, Any]:
@@ -164,7 +178,7 @@ def _reported(frame: Any, report: dict[str, Any], work: _Work) -> Any:
 
 def _decide(frame: Any, other: Any, options: JoinOptions) -> Decision:
     """Decide what is joined: in pandas, on the rows of the frame or a sample of them."""
-    other = held_columns(other)
+    other = stored_frame(other)
     if is_spark(other):
         picks = picked(other)
         if picks is None:

@@ -107,7 +107,7 @@ class LakeAugmenter(_base.TransformerMixin, _base.BaseEstimator):
     precision : float or None, default 0.95
         Keys of one column of texts are joined by programs and by likeness, too, where equality leaves some of them
         alone, as two frames are by `dfjoin.auto_join`: so many of these pairs are to be right. None: by equality alone.
-        ``mode="embedding"`` joins by its radius instead, and looks at no `precision`.
+        Modes that go by distance join the nearest key within the radius.
     allow : str or list of str, optional
         Patterns of tables, or of ``table/column``, that are joined though they seem to give the target away.
     on_suspicious : {"warn", "refuse"}

@@ -38,16 +38,20 @@ def convert_columns(columns: list[MadeColumn], convert: Callable[[pa.Table], Any
     """
 
     def is_known(column: MadeColumn) -> bool:
-        try:
-            convert(arrow_table([column]).slice(0, 1))
-        except Exception:  # whatever the library raises
-            return False
-        return True
+        return try_to(arrow_table([column]).slice(0, 1)) is not None
 
-    try:
-        return convert(arrow_table(columns))
-    except Exception:
-        return convert(arrow_table([one if is_known(one) else one.as_text() for one in columns]))
+    def try_to(table: pa.Table) -> Any:
+        try:
+            return convert(table)
+        except BaseException as error:  # whatever the library raises; a panic of Rust is no `Exception`
+            if not isinstance(error, Exception) and type(error).__name__ != "PanicException":
+                raise
+            return None
+
+    made = try_to(arrow_table(columns))
+    if made is not None:
+        return made
+    return convert(arrow_table([one if is_known(one) else one.as_text() for one in columns]))
 
 
 def _as_given(column: MadeColumn) -> MadeColumn:
@@ -57,6 +61,8 @@ def _as_given(column: MadeColumn) -> MadeColumn:
 
 class ArrowFrames:
     """Tables, record batches and readers of pyarrow; of anything else that has a stream, the result is a table."""
+
+    ignores_case = False
 
     def is_kind(self, value: object) -> bool:
         """Tell whether a value offers an Arrow stream."""

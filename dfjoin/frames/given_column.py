@@ -133,6 +133,9 @@ class MadeColumn:
 class FrameKind(Protocol):
     """A kind of frame: how its columns come in, and how one is made of the columns of a result."""
 
+    ignores_case: bool
+    """Names of its columns that differ by case alone are one name."""
+
     def is_kind(self, value: object) -> bool:
         """Tell whether a value is a frame of this kind; imports nothing."""
 

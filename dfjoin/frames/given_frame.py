@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import weakref
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import pandas as pd
@@ -16,7 +16,17 @@ from dfjoin.frames.given_column import FrameKind, GivenColumn, MadeColumn
 from dfjoin.frames.polars_frames import PolarsFrames
 from dfjoin.values.frames import arrow_to_series, is_pandas, is_spark
 
-__all__ = ["KINDS", "GivenFrame", "attrs_of", "frame_of", "given_frame", "is_frame", "plain_frame", "series_of"]
+__all__ = [
+    "KINDS",
+    "GivenFrame",
+    "attrs_of",
+    "frame_of",
+    "given_frame",
+    "is_frame",
+    "plain_frame",
+    "series_of",
+    "stored_frame",
+]
 
 KINDS: tuple[FrameKind, ...] = (PolarsFrames(), DuckdbFrames(), ArrowFrames())
 """The kinds of frames beside those of pandas and Spark; the first that a value is."""
@@ -41,6 +51,7 @@ class GivenFrame:
         self._given = given
         self._kind = kind
         self.columns: list[GivenColumn] = kind.columns(given, argument)
+        self.ignores_case = kind.ignores_case
 
     @property
     def frame(self) -> pd.DataFrame:
@@ -53,8 +64,15 @@ class GivenFrame:
 
     def to_pandas(self) -> pd.DataFrame:
         """Return a pandas frame of the dtypes that columns of a table of a lake have."""
+        return self._with_values(arrow_to_series)
+
+    def to_stored(self) -> pd.DataFrame:
+        """Return a pandas frame to be written: its Arrow columns, and values where Arrow lacks their type."""
+        return self._with_values(lambda array: pd.Series(pd.arrays.ArrowExtensionArray(array)))
+
+    def _with_values(self, to_series: Callable[[pa.ChunkedArray], pd.Series]) -> pd.DataFrame:
         series = {
-            i: pd.Series(column.own.to_list(), dtype=object) if column.is_numbered else arrow_to_series(column.array)
+            i: pd.Series(column.own.to_list(), dtype=object) if column.is_numbered else to_series(column.array)
             for i, column in enumerate(self.columns)
         }
         frame = pd.DataFrame(series)
@@ -137,6 +155,12 @@ def plain_frame(value: Any) -> Any:
     """Return a frame of another library as one of pandas, with its dtypes; anything else as it is."""
     given = given_frame(value)
     return value if given is None else given.to_pandas()
+
+
+def stored_frame(value: Any) -> Any:
+    """Return a frame of another library as one of pandas to be written; anything else as it is."""
+    given = given_frame(value)
+    return value if given is None else given.to_stored()
 
 
 def series_of(column: Any) -> Any:

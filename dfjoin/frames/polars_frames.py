@@ -16,10 +16,13 @@ __all__ = ["PolarsFrames"]
 class PolarsFrames:
     """``DataFrame`` and ``LazyFrame`` of polars; a lazy one is collected, once, and a lazy one comes back."""
 
+    ignores_case = False
+
     def is_kind(self, value: object) -> bool:
         """Tell whether a value is a frame of polars."""
-        polars: Any = sys.modules.get("polars")
-        return polars is not None and isinstance(value, (polars.DataFrame, polars.LazyFrame))
+        polars = sys.modules.get("polars")  # None, or a module of the caller that has its name
+        classes = (getattr(polars, "DataFrame", ()), getattr(polars, "LazyFrame", ()))
+        return hasattr(polars, "api") and isinstance(value, classes)
 
     def columns(self, frame: Any, argument: str) -> list[GivenColumn]:
         """Read the columns; what Arrow has no type for is carried as decimals, or by the numbers of its rows."""

@@ -20,7 +20,7 @@ from pyarrow import parquet
 
 from dfjoin._validation import is_valid_text, show
 from dfjoin.errors import InvalidParameterError, InvalidTypeError, MissingDependencyError, TableReadError
-from dfjoin.frames.given_frame import frame_of, is_frame
+from dfjoin.frames.given_frame import is_frame, stored_frame
 from dfjoin.index.catalog import KEPT
 from dfjoin.index.commit import Uncommitted
 from dfjoin.index.layout import FRAMES, create_file, make_directory
@@ -318,7 +318,7 @@ def _gather_frames(
         elif is_pandas(frame):
             in_memory[name] = frame_to_table(frame)
         elif is_frame(frame):
-            in_memory[name] = frame_to_table(frame_of(frame))
+            in_memory[name] = frame_to_table(stored_frame(frame))
         else:
             raise InvalidTypeError(
                 f"`source` must map names to frames of pandas, polars, Arrow, DuckDB or Spark, got "

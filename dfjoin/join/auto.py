@@ -58,7 +58,7 @@ def join(df: Any, other: Any, options: JoinOptions) -> Any:
     own, theirs = given_frame(df), given_frame(other, "other")
     if own is None:
         return join_held(df, other if theirs is None else theirs.to_pandas(), options)[0]
-    options = replace(options, holds_arrow=True)
+    options = replace(options, holds_arrow=True, ignores_case=own.ignores_case)
     result, account = join_held(own.frame, other if theirs is None else theirs.frame, options)
     names = {} if theirs is None else {name: column for step in account.steps for column, name in step.names.items()}
     return own.rebuild(result, {name: theirs.column(column) for name, column in names.items() if theirs is not None})

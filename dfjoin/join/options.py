@@ -91,7 +91,7 @@ class JoinOptions:
     as_of : column label or None
         Dates of the frame, of a join with tables of a lake as of them; `asof_join.asof_options` tells it from `on`.
     ignores_case : bool
-        Names of columns that differ by case alone are one name, as in most sessions of Spark.
+        Names of columns that differ by case alone are one name, as in DuckDB and most sessions of Spark.
     holds_arrow : bool
         The frame holds Arrow columns of another library: columns of a lake are added as Arrow, too.
     """

@@ -51,8 +51,9 @@ class Vocabulary:
 
         Those of the last values are kept: a join first decides by them, and then pairs rows by them.
         """
-        if self._last is not None and self._last[0] is values:
-            return self._last[1]
+        last = self._last  # read once: another thread may put other values there
+        if last is not None and last[0] is values:
+            return last[1]
         found = find_values(values, self)
         codes = np.full(len(values), -1, np.int64)
         is_found = found >= 0

@@ -84,3 +84,16 @@ def test_many_keys_that_are_left_are_not_related(misspelled, monkeypatch):
     monkeypatch.setattr("dfjoin.join.lakes.related_table._MOST_LEFT", 50)
     found = dfjoin.LakeAugmenter(lake, **OPTIONS).fit(rows, y)
     assert found.plan_.steps[0].relation is None and found.features_ == ["a"]
+
+
+def test_keys_by_distance_are_joined_within_the_radius(build, rng):
+    names = [
+        f"Company {letters} {n}" for letters, n in zip(rng.choice(list("aeiou"), 120), range(200, 320), strict=True)
+    ]
+    sizes = rng.normal(size=120)
+    lake = build({"firms": pd.DataFrame({"firm": [n.replace("Comp", "Cmp") for n in names], "size": sizes})})
+    X = pd.DataFrame({"firm": names, "y": 2 * sizes + rng.normal(size=120) / 2})
+    plan = dfjoin.LakeAugmenter(lake, target="y", mode="fuzzy", on="firm").fit(X).plan_
+    held = plan.steps[0].relation["similar"]
+    assert "precision" not in held
+    assert held["radius"] < 1

@@ -140,6 +140,30 @@ def test_the_namespace_is_there_in_any_order_of_imports(order):
     assert done.stdout.count("DfjoinNamespace") == 2, done.stderr
 
 
+@pytest.mark.parametrize(
+    "program",
+    [
+        "import sys; sys.modules['polars'] = None; import dfjoin",
+        "import sys, types; sys.modules['polars'] = types.ModuleType('polars'); import dfjoin",
+        "import dfjoin, sys; sys.meta_path[:] = [f for f in sys.meta_path if type(f).__name__ != '_PolarsFinder']; "
+        "import polars",
+        "import dfjoin, sys; own = next(f for f in sys.meta_path if type(f).__name__ == '_PolarsFinder'); "
+        "spec = own.find_spec('polars', None); sys.meta_path.remove(own); import importlib.util; "
+        "module = importlib.util.module_from_spec(spec); sys.modules['polars'] = module; "
+        "spec.loader.exec_module(module); assert module.DataFrame.dfjoin",
+    ],
+)
+def test_another_polars_or_none_is_no_obstacle(program):
+    check = "; import pandas as pd; pd.DataFrame({'a': ['x']}).auto_join(pd.DataFrame({'a': ['x'], 'b': [1]}), on='a')"
+    subprocess.run([sys.executable, "-c", program + check], check=True, timeout=60)
+
+
+def test_a_file_of_the_caller_may_be_named_polars(tmp_path):
+    (tmp_path / "polars.py").write_text("here = 1", encoding="utf-8")
+    program = f"import sys; sys.path.insert(0, {str(tmp_path)!r}); import dfjoin; import polars; assert polars.here"
+    subprocess.run([sys.executable, "-c", program], check=True, timeout=60)
+
+
 def test_other_frames_of_arrow_come_back_as_they_are():
     batch = PEOPLE.to_arrow().combine_chunks().to_batches()[0]
     assert isinstance(dfjoin.auto_join(batch, LANDS, on="land"), pa.RecordBatch)
@@ -174,6 +198,29 @@ def test_a_relation_stays_in_its_connection(connection):
     connection.sql("CREATE OR REPLACE TEMP TABLE lands AS SELECT * FROM (VALUES ('Peru', 1)) AS t(land, area)")
     wide = dfjoin.auto_join(connection.sql("SELECT 'PERU' AS land"), connection.table("lands"), on="land")
     assert wide.join(connection.table("lands").set_alias("l"), "area").fetchall() == [("PERU", 1, "Peru")]
+
+
+@pytest.mark.parametrize("setting", ["true", "false"])
+def test_tables_of_a_connection_do_not_stand_in_for_the_result(setting):
+    with duckdb.connect(config={"threads": 1}) as own:
+        for name in ("dfjoin_result", "table", "given"):
+            own.execute(f"CREATE TABLE \"{name}\" AS SELECT 'WRONG' AS a, 666 AS b, 667 AS c")
+        own.execute("CREATE TEMP VIEW dfjoin_given AS SELECT 1 AS mine")
+        own.execute(f"SET python_enable_replacements = {setting}")
+        made = dfjoin.auto_join(own.sql("SELECT 'x' AS a, 1 AS b"), pa.table({"a": ["x"], "c": [2]}), on="a")
+        assert made.fetchall() == [("x", 1, 2)]
+        assert own.execute("SELECT * FROM dfjoin_given").fetchall() == [(1,)]
+        assert own.execute("SELECT view_name FROM duckdb_views() WHERE NOT internal").fetchall() == [("dfjoin_given",)]
+        assert str(own.execute("SELECT current_setting('python_enable_replacements')").fetchone()[0]).lower() == setting
+
+
+def test_names_are_free_as_duckdb_compares_them(connection):
+    frame = connection.sql("SELECT 'x' AS k, 1 AS V")
+    made = dfjoin.auto_join(frame, pa.table({"k": ["x"], "v": [2]}), on="k", transform=False, fuzzy=False)
+    step = dfjoin.report(made).to_dict()["plan"]["steps"][0]
+    assert made.columns == ["k", "V", step["names"]["v"]]
+    assert step["names"]["v"].casefold() != "v"
+    assert made.fetchall() == [("x", 1, 2)]
 
 
 def test_to_a_frame_of_pandas_others_are_joined_as_pandas(connection):

@@ -4,11 +4,13 @@ import datetime as dt
 import decimal
 
 import duckdb
+import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
 
 import dfjoin
+from dfjoin.frames.duckdb_frames import DuckdbFrames
 
 D = decimal.Decimal
 KEYS = ["a", "b", "c"]
@@ -216,3 +218,49 @@ def test_decimals_fill_a_key_of_floats_where_they_are_exact():
 def test_keys_of_two_types_become_text():
     made = dfjoin.auto_join(pl.DataFrame({"k": [1, 2]}), pl.DataFrame({"k": ["2", "007"]}), how="outer", **INDIRECT)
     assert made["k"].to_list() == ["1", "2", "007"]
+
+
+FILLED = {
+    "UUID": ("12345678-1234-1234-1234-123456789012", "22345678-1234-1234-1234-123456789012", "zz"),
+    "JSON": ("1", "[2]", "zz"),
+    "BIT": ("0101", "11", "zz"),
+    "UHUGEINT": ("5", "6", "007"),
+    "TIMETZ": ("01:00:00+02", "02:00:00+02", "zz"),
+}
+
+
+@pytest.mark.parametrize("how", ["right", "outer"])
+@pytest.mark.parametrize("type_", FILLED)
+def test_keys_that_a_type_of_duckdb_lacks_make_it_text(connection, type_, how):
+    own, fits, foreign = FILLED[type_]
+    frame = connection.sql(f"SELECT '{own}'::{type_} AS k")
+    for key, is_kept in ((fits, True), (foreign, False)):
+        other = pa.table({"k": [own, key], "w": [1, 2]})
+        made = dfjoin.auto_join(frame, other, how=how, **INDIRECT)
+        assert made.types[0] == (frame.types[0] if is_kept else "VARCHAR")
+        assert made.project("k::VARCHAR, w").fetchall() == [(own, 1), (key, 2)]
+
+
+def test_an_enum_may_have_the_name_of_a_type_in_a_value(connection):
+    frame = connection.sql("SELECT 'a' AS k, 'ORBIT'::ENUM('abc', 'ORBIT') AS v, {'BIT': 1} AS s")
+    assert pa.types.is_dictionary(DuckdbFrames().columns(frame, "df")[1].array.type)
+    assert pa.types.is_struct(DuckdbFrames().columns(frame, "df")[2].array.type)
+
+
+def test_decimals_beyond_what_polars_has_become_text():
+    other = pa.table({"k": ["a"], "v": pa.array([D("1.50")], pa.decimal256(50, 2)), "w": [7]})
+    made = dfjoin.auto_join(pl.DataFrame({"k": ["a"]}), other, **INDIRECT)
+    assert made.rows() == [("a", "1.5", 7)]
+
+
+def test_values_of_no_type_of_arrow_are_in_a_lake_as_those_of_pandas(tmp_path):
+    values = [{1}, None, D("2.5")]
+    columns = {"k": KEYS, "v": pl.Series(values, dtype=pl.Object), "w": [10, 20, 31]}
+    frames = {"polars": pl.DataFrame(columns), "pandas": pd.DataFrame(columns | {"v": pd.Series(values, dtype=object)})}
+    made = {}
+    for name, frame in frames.items():
+        lake = dfjoin.build_lake({"t": frame}, tmp_path / name, engine="inline", progress=False)
+        made[name] = dfjoin.auto_join(pd.DataFrame({"k": KEYS}), lake, on="k")["v"].tolist()
+    assert made["polars"] == made["pandas"]
+    assert "row" not in str(made["polars"])
+    assert "2.5" in str(made["polars"])

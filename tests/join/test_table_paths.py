@@ -5,10 +5,14 @@ import pandas as pd
 import pytest
 
 from dfjoin.errors import ColumnNotFoundError, InvalidParameterError, InvalidTypeError, TableNotFoundError
+from dfjoin.join.keys import KeyColumns
 from dfjoin.join.lakes.path_search import PathOptions
 from dfjoin.join.lakes.table_hops import ReachedTable, UnreachedTable
 from dfjoin.join.lakes.table_paths import reach_tables
 from dfjoin.join.options import join_options
+from dfjoin.join.plan import JoinStep
+from dfjoin.join.rows.report import JoinAccount
+from dfjoin.types import IndexSettings
 
 N = 60
 LANDS = [f"{a}{b}{c}ia" for a in "bdfg" for b in ("ar", "el", "os") for c in "klmnr"]
@@ -53,6 +57,12 @@ def test_the_joined_rows_are_those_of_joins_by_hand(build, frames, df):
     np.testing.assert_allclose(ships.frame[ships.new_columns["tons"]], tons)
     assert (ships.frame[ships.counted] == np.where(tons.isna(), 0, 2)).all()
     assert [hop.relationship for hop in ships.hops] == ["1:1", "1:1", "1:m"]
+
+
+def test_a_table_that_brings_no_column_and_counts_nothing_has_no_name_of_a_count(df):
+    for counted, name in ((True, "v"), (False, ""), (None, "")):
+        step = JoinStep(["land"], "lands", ["land"], [], counted=counted)
+        assert ReachedTable((), (step,), JoinAccount(KeyColumns(df, IndexSettings())), 1.0).counted == name
 
 
 def test_scores_and_containments_are_multiplied(build, frames, df):

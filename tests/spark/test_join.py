@@ -19,6 +19,7 @@ from dfjoin.errors import (
     JoinExpansionError,
     NoMatchError,
 )
+from dfjoin.join.plan import JoinPlan, JoinStep
 from spark_ext import join as spark_join
 from spark_ext import join_tables, joined_rows, relations
 from spark_ext.transfer import collect
@@ -451,6 +452,7 @@ def test_no_task_takes_all_rows_without_a_key(spark, in_spark, day):
 
 @pytest.mark.parametrize(("indicator", "most"), [(False, 1_000_000), (True, 1_000_000), (False, 1)])
 def test_places_are_joined_by_distance_as_in_pandas(spark, monkeypatch, indicator, most):
+    spark_ext.enable(spark)
     monkeypatch.setattr(spark_join, "_SMALL_ROWS", most)
     shops = pair(spark, shop=["a", "b", "c", "d"], lat=[47.0, 48.0, None, 10.0], lon=[8.0, 9.0, 1.0, 10.0])
     stations = pair(spark, lat=[47.001, 47.003, 48.0], lon=[8.0, 8.0, 9.001], station=["x", "y", "z"])
@@ -465,3 +467,16 @@ def test_places_are_joined_by_distance_as_in_pandas(spark, monkeypatch, indicato
 def test_reviewed_pairs_are_refused():
     with pytest.raises(InvalidParameterError, match="`reviewed` applies to frames of pandas: Spark carries out a plan"):
         spark_join.auto_join(None, None, "auto", {"reviewed": [("a", "b", True)]})
+
+
+def test_several_rules_for_a_column_are_refused(spark):
+    step = JoinStep(["k"], "visits", ["k"], ["days"], aggregate={"days": ["mean", "max"]}, counted=True)
+    text = (
+        r"`other` is a plan with a list of rules for a column \('visits', 'days': 'mean', 'max'\), and Spark carries out "
+        "one rule for each column; fit the LakeAugmenter with aggregates=None"
+    )
+    frame = pair(spark, k=["a"])[1]
+    with pytest.raises(InvalidParameterError, match=text):
+        spark_join.auto_join(frame, JoinPlan((step,), "left", "lake.dfjoin"), "auto", {})
+    with pytest.raises(InvalidParameterError, match="one rule for each column"):
+        spark_join.auto_join(frame, JoinPlan((step,), "left", "lake.dfjoin").to_dict(), "auto", {})

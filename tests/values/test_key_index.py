@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 import dfjoin
 from dfjoin.types import IndexSettings
 from dfjoin.values import key_index
-from dfjoin.values.key_index import KeyIndex, number_rows, pair_codes
+from dfjoin.values.key_index import KeyIndex, Vocabulary, number_rows, pair_codes
 from dfjoin.values.normalize import normalize_column, settings_for
 from tests.oracles import canonical
 
@@ -167,3 +167,27 @@ def test_composite_keys_of_many_parts_neither_vanish_nor_meet(n_parts):
     assert wide["v"].fillna(-1).tolist() == list(range(256))
     shifted = other.assign(c0=(other["c0"] + 1) % 256)
     assert dfjoin.auto_join(df, shifted, on=names, aggregate=None)["v"].isna().all()
+
+
+def test_codes_are_those_of_the_values_while_another_thread_asks_for_others():
+    class Shared(Vocabulary):
+        """Another thread has looked up other values by the third time that this one reads the last ones."""
+
+        kept, n_reads = None, 0
+
+        @property
+        def _last(self):
+            self.n_reads += 1
+            return (others, codes_of_others) if self.n_reads == 3 else self.kept
+
+        @_last.setter
+        def _last(self, last):
+            self.kept = last
+
+    values, others = _part(["b", "q", "a"]), _part(["a", "b"])
+    codes_of_others = Vocabulary(values).codes_of(others)
+    shared = Shared(values)
+    shared.codes_of(values)
+    shared.n_reads = 0
+    for _ in range(3):
+        assert shared.codes_of(values).tolist() == [0, 1, 2]
