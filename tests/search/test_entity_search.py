@@ -67,6 +67,16 @@ def test_a_lake_is_joined_by_what_names_mean(lake, options):
     assert "iso" not in df.auto_join(lake, tables="codes", on_no_match="ignore", **options)
 
 
+def test_the_indicator_tells_equal_names_from_others(lake):
+    df = pd.DataFrame({"place": ["ES", "Spanien", "France", "Frankreich", "JPN", "Peru", "nowhere"]})
+    wide = df.auto_join(lake, on="place", aliases=True, tables="mixed", indicator=True)
+    chances = wide.set_index("place")["_probability"]
+    kinds = [kind if isinstance(kind, str) else "" for kind in wide["_match"]]
+    assert kinds == ["program", "program", "", "program", "", "equal", ""]  # France meets itself, and FRA by its program
+    assert chances["Peru"] == 1 and 0.8 < chances["Spanien"] < chances["France"] < 1
+    assert chances[["JPN", "nowhere"]].isna().all()
+
+
 def test_names_of_the_user(lake):
     df = pd.DataFrame({"who": ["the big one", "old europe", "nippon", "nowhere"]})
     given = {"The Big One": "United States", "old europe": "France", "Nippon": "Japan"}
