@@ -71,7 +71,18 @@ def test_a_lake_is_joined_as_frames_are(build, rng):
 
 @pytest.mark.parametrize("mode", ["fuzzy", "embedding", "transform"])
 def test_the_latest_rows_of_related_keys(tmp_path, mode):
-    lines = "Abernathy Blomqvist Castellano Drummond Eisenberg Fitzgerald Grabowski Hollister Ibarra Janowicz".split()
+    lines = [
+        "Abernathy",
+        "Blomqvist",
+        "Castellano",
+        "Drummond",
+        "Eisenberg",
+        "Fitzgerald",
+        "Grabowski",
+        "Hollister",
+        "Ibarra",
+        "Janowicz",
+    ]
     is_learned = mode == "transform"
     names = [f"AB-{1000 + 37 * i}" if is_learned else f"{line} {1000 + 37 * i}" for i, line in enumerate(lines * 4)]
     log = pd.DataFrame([(name, DAYS[day], i + day / 32) for i, name in enumerate(names) for day in (0, 4, 8)])
