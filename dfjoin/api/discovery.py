@@ -136,7 +136,7 @@ def discover_joinable(
         True: columns that name the same things in other languages or by codes are found, too, in any mode: countries,
         currencies, languages, months and the like, see `auto_join`. A dict has further names: ``{"big apple": "New
         York City"}``. Such a row has the kind of thing in the column ``alias``, and stands there if it matches clearly
-        more than equal values do. Not with a key of several columns.
+        more than equal values do. Not with a key of several columns, nor with `progressive`.
     radius : float, optional
         Distance up to which two values match. Only with ``mode="embedding"`` and ``mode="fuzzy"``, as the three that
         follow. Default for vectors of texts: what was chosen for the index by changed values of its own, so that few

@@ -185,8 +185,10 @@ def auto_join(
         Whether names of one thing are equal: countries, states of five countries, languages, currencies, units, months,
         weekdays and chemical elements, in 34 languages, by their codes and abbreviations (``US``, ``USA``, ``United
         States``, ``Vereinigte Staaten``). Both columns have to be of one kind, by six in ten of their values: so
-        ``GA`` is a state or a country. Between two frames by default, unless ``transform=False``; over a
-        lake with True. A dict has further names: ``{"big apple": "New York City"}``.
+        ``GA`` is a state or a country. Between two frames by default, unless ``transform=False`` or with
+        `examples` or another `mode`; columns that you do not name need four related names of more than three letters,
+        or under a header that names the kind (``month``). Over a lake with True, for keys of one column. A dict
+        has further names: ``{"big apple": "New York City"}``. A search result and a plan have their own.
     pad : int, optional
         Digits to which shorter integers of the key are written with zeros in front, of either key between two
         frames: with 5, ``501`` matches ``"00501"``. A search result and a plan have their own. By default codes that

@@ -102,7 +102,7 @@ def join_frames_asof(
     planned : JoinStep, optional
         The step of a plan that is carried out again: its columns get the same names again.
     """
-    refuse_options(options, 'joined with how="asof"', RELATION_OPTIONS)
+    refuse_options(options, 'joined with how="asof"', (*RELATION_OPTIONS, "aliases"))
     labels, right_labels = _asof_keys(left, right, options)
     dates = dates_of(left, labels[-1]), dates_of(right, right_labels[-1])
     assert dates[0] is not None and dates[1] is not None

@@ -28,7 +28,10 @@ __all__ = ["join", "join_held"]
 
 _READING_OPTIONS = ("pad", "dayfirst")
 
-_NOT_OF_PICKS = ("on", "right_on", "k", "threshold", "min_score", "tables", "exclude", "mode", "radius", "radius_unit")
+_NOT_OF_PICKS = (
+    *("on", "right_on", "k", "threshold", "min_score", "tables", "exclude", "mode", "radius", "radius_unit"),
+    "aliases",
+)
 
 _OF_LAKES = ("k", "min_score", "tables", "exclude", "mode", "radius", "radius_unit", "partners", "min_margin")
 
@@ -89,7 +92,7 @@ def join_held(df: pd.DataFrame, other: Any, options: JoinOptions) -> tuple[pd.Da
         of_lakes = [name for name in _OF_LAKES if not (is_near and name in _OF_DISTANCES)]
         refuse_options(options, "a DataFrame", of_lakes)
         if is_near:
-            refuse_options(options, f"a DataFrame and mode={options.mode!r}", _LEARNED)
+            refuse_options(options, f"a DataFrame and mode={options.mode!r}", (*_LEARNED, "aliases"))
             if options.how == "asof":
                 raise InvalidParameterError(
                     f"`how` must not be 'asof' with mode={options.mode!r} and another frame, which is joined by "

@@ -326,6 +326,12 @@ def join_options(**arguments: Any) -> JoinOptions:
     options = JoinOptions(**arguments | checked)
     if options.examples is not None and options.transform is False:
         raise InvalidParameterError("`examples` are what programs are learned from; leave out transform=False")
+    if options.aliases and (options.transform is False or options.examples is not None):
+        other = "transform=False" if options.transform is False else "`examples`"
+        raise InvalidParameterError(
+            f"`aliases` relate keys by programs of their own, got {check.show(options.aliases)} and {other}; leave one "
+            "of them out"
+        )
     for name in ("partners", "min_margin"):
         value = getattr(options, name)
         if options.precision is not None and value is not None:

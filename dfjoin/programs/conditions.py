@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from functools import cache
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -64,7 +64,7 @@ def is_shape(text: str) -> bool:
     return len(text) <= MAX_SHAPE and shape_of(text) == text
 
 
-@cache
+@lru_cache(maxsize=1024)
 def shape_pattern(shape: str) -> str:
     """Return the regular expression of the texts of a shape (`is_shape`), the same for Python and Java."""
     runs = {"A": pattern_of("letters") + "+", "9": "[0-9]+"}

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import gzip
 from collections.abc import Iterable, Mapping
-from functools import cache
+from functools import cache, lru_cache
 from importlib.resources import files
 from typing import Any, NamedTuple
 
@@ -60,6 +60,9 @@ ENTITY_KINDS = (
 _LONGEST = 100
 """Characters of a name."""
 
+_MOST_KEPT = 64
+"""Tables that are kept: one for each kind, and as many for the names of each of a few users."""
+
 _LETTERS = (PLAIN, LOWER)
 _RULES = (
     ("[.'\u2018\u2019\u02bc`\u00b4]", ""),
@@ -110,7 +113,7 @@ def _lines() -> dict[str, list[list[str]]]:
     return found
 
 
-@cache
+@lru_cache(maxsize=_MOST_KEPT)
 def name_table(kind: str, keys: str = "", values: str = "") -> NameTable:
     """Return the names of the things of a kind.
 
@@ -137,7 +140,7 @@ def name_table(kind: str, keys: str = "", values: str = "") -> NameTable:
     return NameTable(meanings, names)
 
 
-@cache
+@lru_cache(maxsize=_MOST_KEPT)
 def _pairs(step: Step) -> tuple[str, str]:
     """Return the folded names of a step, and what they mean, U+001F between them."""
     meanings = name_table(step.kind, step.keys, step.values).meanings
@@ -198,6 +201,14 @@ def check_aliases(value: Any, name: str) -> bool | dict[str, str] | None:
             f"`{name}` must have at least one entry, names of 1 to {_LONGEST} characters, and at most "
             f"{MAX_PAIRS_TEXT:,} characters in all, got {show(value)}"
         )
+    meanings: dict[str, str] = {}
+    for one, meaning in value.items():
+        known = meanings.setdefault(fold_name(one), meaning)
+        if fold_name(known) != fold_name(meaning):
+            raise InvalidParameterError(
+                f"`{name}` must give each name one meaning, whatever its case and accents, got {known!r} and "
+                f"{meaning!r} for {one!r}; leave one of them out"
+            )
     return dict(value)
 
 

@@ -210,7 +210,8 @@ def make_key(df: pd.DataFrame, on: list[Any], snapshot: Snapshot, params: Search
             f"`on` must be at most {_MOST_PARTS} different columns, got {check.show(on)}; name each column of the key "
             "once"
         )
-    for name, is_given in (("weighted", params.is_weighted), ("plan", params.plan is not None)):
+    one_column = {"weighted": params.is_weighted, "plan": params.plan is not None, "aliases": params.aliases}
+    for name, is_given in one_column.items():
         if is_given:
             raise InvalidParameterError(f"`{name}` goes with a key of one column, got {len(on)} columns; leave it out")
     mode_of(params.mode).check(snapshot)

@@ -242,6 +242,11 @@ def search_params(**arguments: Any) -> SearchParams:
         raise InvalidParameterError(f'`plan` belongs to mode="{owner}", but the mode is {mode!r}; leave it out')
     if values.get("weighted") and values.get("count", "hit") != "hit":
         raise InvalidParameterError('`count` "all" ranks by pairs and `weighted` by rows; leave one of them out')
+    if values.get("aliases") and values.get("progressive"):
+        raise InvalidParameterError(
+            f"`aliases` belong to a search with one result, got {check.show(values['aliases'])} and progressive=True; "
+            "leave one of them out"
+        )
     if "threshold" in given:
         values.setdefault("k", None)
     by_matched = next((name for name in _BY_MATCHED if name in given), None)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from functools import cache
+from functools import cache, lru_cache
 
 import numpy as np
 import pyarrow as pa
@@ -26,6 +26,9 @@ __all__ = [
     "share_a_word",
     "table_stems",
 ]
+
+_MOST_NAMES = 1 << 16
+"""Names of columns whose meaning is kept."""
 
 _ENDINGS = r"(?i)(\.(csv|tsv|tab|txt|parquet|pq|json|jsonl|ndjson|gz|zst))+$"
 
@@ -131,7 +134,7 @@ def _known() -> dict[int, frozenset[str]]:
     return {word: frozenset(meanings) for word, meanings in found.items()}
 
 
-@cache
+@lru_cache(maxsize=_MOST_NAMES)
 def _meanings(name: str) -> tuple[frozenset[str], ...]:
     """Return what each word of a name means, but for numbers."""
     known, header = _known(), headers_of([name])
@@ -166,6 +169,7 @@ def says_nothing_alone(name: str) -> bool:
     return "column" in words[0] or ("nothing" in words[0] and not any(letter.isdigit() for letter in name))
 
 
+@lru_cache(maxsize=_MOST_NAMES)
 def share_a_word(own: str, other: str) -> bool:
     """Tell whether two names have a word in common that does not stand in tables of any subject.
 

@@ -69,6 +69,41 @@ def test_a_lake_is_joined_as_frames_are(build, rng):
     np.testing.assert_array_equal(left.auto_join(hits, on="day", how="asof")["price"], expected)
 
 
+@pytest.mark.parametrize("mode", ["fuzzy", "embedding", "transform"])
+def test_the_latest_rows_of_related_keys(tmp_path, mode):
+    lines = [
+        "Abernathy",
+        "Blomqvist",
+        "Castellano",
+        "Drummond",
+        "Eisenberg",
+        "Fitzgerald",
+        "Grabowski",
+        "Hollister",
+        "Ibarra",
+        "Janowicz",
+    ]
+    is_learned = mode == "transform"
+    names = [f"AB-{1000 + 37 * i}" if is_learned else f"{line} {1000 + 37 * i}" for i, line in enumerate(lines * 4)]
+    log = pd.DataFrame([(name, DAYS[day], i + day / 32) for i, name in enumerate(names) for day in (0, 4, 8)])
+    log = log.set_axis(["person", "seen", "tons"], axis=1).sample(frac=1, random_state=0)
+    lake = dfjoin.build_lake({"log": log}, tmp_path / "lake", engine="inline", progress=False, embedder="ngrams")
+    lake = lake.add_patterns() if is_learned else lake
+    order = [*range(29, -1, -1), 7]
+    own = [f"no {names[i][-4:]}" if is_learned else names[i].replace("s", "z") for i in order]
+    left = pd.DataFrame({"who": [*own, "?"], "at": DAYS[[5] * 9 + [3] * 22 + [5]]})
+    options = {"how": "asof", "threshold": 0.1, "indicator": True} | ({} if is_learned else {"radius": 0.6})
+    wide = left.auto_join(lake, on=["who", "at"], mode=mode, **options)
+    expected = wide.assign(tons=[i + (4 if row < 9 else 0) / 32 for row, i in enumerate([*order, 0])])
+    expected["person"] = [names[i] for i in [*order, 0]]
+    joined = wide["tons"].notna()
+    assert joined.sum() >= 28 and not joined.iloc[-1]
+    pd.testing.assert_frame_equal(wide[joined], expected[joined])
+    assert (wide[["_match", "_distance"]].notna().all(axis=1) == joined).all()
+    if not is_learned:
+        assert ((wide["_distance"] == 0) == (wide["who"] == wide["person"])).all()
+
+
 def test_dates_alone_join_each_row_with_the_latest(build, rng):
     left = some_rows(rng, 50, "sold").drop(columns="shop")
     rates = pd.DataFrame({"day": DAYS[::3], "dollars": np.arange(10.0)}).sample(frac=1, random_state=0)

@@ -351,3 +351,15 @@ def test_a_text_that_is_another_key_is_not_read_as_a_number_or_a_flag(own, their
     wide = dfjoin.auto_join(pd.DataFrame({"k": own}), other, on="k", how="outer", aggregate=None)
     assert len(wide) == 3
     assert wide["k"].iloc[2] == theirs[0]
+
+
+def test_marks_leave_columns_of_the_table_as_they_are(tmp_path):
+    names = ["Anna Abernathy", "Bertram Blomqvist", "Cecilia Castellano", "Dorothea Drummond"]
+    table = pd.DataFrame({"person": names, "_match": list("abcd"), "_distance": [7, 8, 9, 10]})
+    lake = dfjoin.build_lake({"log": table}, tmp_path / "lake", engine="inline", progress=False)
+    df = pd.DataFrame({"who": [name[:-1] + "x" for name in names]})
+    wide = df.auto_join(lake, on="who", mode="fuzzy", threshold=0.1, indicator=True)
+    assert wide["_match"].tolist() == list("abcd") and wide["_distance"].tolist() == [7, 8, 9, 10]
+    assert wide["_match__log"].tolist() == ["spelling"] * 4 and wide["_distance__log"].between(0.01, 0.1).all()
+    again = df.auto_join(wide.attrs["dfjoin"]["plan"])
+    pd.testing.assert_frame_equal(again, wide)

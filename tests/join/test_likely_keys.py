@@ -159,6 +159,16 @@ def test_what_a_precision_does_not_apply_to(frames, lake):
         )
 
 
+@pytest.mark.parametrize("more", [{"precision": 0.9}, {"partners": "all"}])
+def test_a_plan_has_no_margin_beside_a_precision_or_all_partners(frames, more):
+    left, right = frames
+    plan = left.auto_join(right, **KEYS, mode="fuzzy", min_margin=0.1).attrs["dfjoin"]["plan"]
+    (relation,) = plan["steps"][0]["relation"].values()
+    relation.update(more)
+    with pytest.raises(InvalidParameterError, match='must have `min_margin` with partners="nearest" and without `prec'):
+        left.auto_join(right, plan=plan)
+
+
 @pytest.mark.parametrize("mode", MODES)
 def test_pairs_of_the_default_radius_are_those_that_are_joined(frames, lake, mode):
     left, _ = frames

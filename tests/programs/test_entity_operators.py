@@ -82,13 +82,19 @@ def test_a_user_adds_names():
         ({"": "a"}, InvalidParameterError, "`aliases` must have at least one entry"),
         ({"a": "b" * 101}, InvalidParameterError, "`aliases` must have at least one entry"),
         ({"a\x1fb": "c"}, InvalidParameterError, "`aliases` must have at least one entry"),
+        (
+            {"N.Y.C.": "New York City", "nyc": "Boston"},
+            InvalidParameterError,
+            "`aliases` must give each name one meaning, .* got 'New York City' and 'Boston' for 'nyc'; leave one",
+        ),
         ({f"name {i}": "x" for i in range(9000)}, InvalidParameterError, "at most 20,000 characters in all"),
     ],
 )
 def test_illegal_aliases(value, error, text):
     with pytest.raises(error, match=text):
         check_aliases(value, "aliases")
-    assert check_aliases({"a": "b"}, "aliases") == {"a": "b"} and check_aliases(True, "aliases") is True
+    same = {"N.Y.C.": "New York City", "nyc": "new york city"}
+    assert check_aliases(same, "aliases") == same and check_aliases(True, "aliases") is True
 
 
 def test_hostile_steps_are_refused():
@@ -96,3 +102,9 @@ def test_hostile_steps_are_refused():
         read_steps([{"step": "entity", "kind": "country", "keys": "a\x1fb", "values": "c"}])
     with pytest.raises(InvalidParameterError, match=r"`kind` .*must be one of 'country'"):
         read_steps([{"step": "entity", "kind": "planet", "keys": "", "values": ""}])
+
+
+def test_tables_of_users_are_not_kept_for_ever():
+    for number in range(100):
+        name_table(GIVEN, f"name {number}", "thing")
+    assert name_table.cache_info().currsize <= 64

@@ -67,6 +67,24 @@ def test_a_lake_is_joined_by_what_names_mean(lake, options):
     assert "iso" not in df.auto_join(lake, tables="codes", on_no_match="ignore", **options)
 
 
+def test_the_indicator_tells_equal_names_from_others(lake):
+    df = pd.DataFrame({"place": ["ES", "Spanien", "France", "Frankreich", "JPN", "Peru", "nowhere"]})
+    wide = df.auto_join(lake, on="place", aliases=True, tables="mixed", indicator=True)
+    chances = wide.set_index("place")["_probability"]
+    kinds = [kind if isinstance(kind, str) else "" for kind in wide["_match"]]
+    assert kinds == [
+        "program",
+        "program",
+        "",
+        "program",
+        "",
+        "equal",
+        "",
+    ]  # France meets itself, and FRA by its program
+    assert chances["Peru"] == 1 and 0.8 < chances["Spanien"] < chances["France"] < 1
+    assert chances[["JPN", "nowhere"]].isna().all()
+
+
 def test_names_of_the_user(lake):
     df = pd.DataFrame({"who": ["the big one", "old europe", "nippon", "nowhere"]})
     given = {"The Big One": "United States", "old europe": "France", "Nippon": "Japan"}
@@ -81,3 +99,39 @@ def test_codes_of_states_are_no_countries(lake):
     states = pd.DataFrame({"st": ["DE", "AL", "GA", "CO", "NE", "PA", "SC", "TX", "NY", "FL"]})
     hits = states.discover_joinable("st", lake, k=9, aliases=True)
     assert "alias" not in hits or hits["alias"].isna().all()
+
+
+@pytest.mark.parametrize("options", [{"partners": "all"}, {"partners": "nearest"}, {"min_margin": 0.1}])
+def test_partners_are_those_of_distance_alone(lake, options):
+    df = pd.DataFrame({"country": ["USA", "Deutschland", "Frankreich", "Espagne", "JPN", "Brasil"]})
+    wide = df.auto_join(lake, on="country", mode="fuzzy", tables="codes", aliases=True, **options)
+    assert wide["iso"].tolist()[1:] == ["DE", "FR", "ES", "JP", "BR"]
+    with pytest.raises(InvalidParameterError, match="belongs to candidates that were found by distance"):
+        df.auto_join(lake, on="country", tables="codes", aliases=True, **options)
+
+
+def test_where_names_are_not_looked_up_they_are_refused(lake):
+    df = pd.DataFrame({"country": ENGLISH, "area": range(8)})
+    right = pd.DataFrame({"country": GERMAN, "area": range(8), "n": range(8)})
+
+    def refused(text, call, *arguments, **options):
+        with pytest.raises(InvalidParameterError, match=text):
+            call(*arguments, aliases=True, **options)
+
+    hits = df.discover_joinable("country", lake, tables="codes", aliases=True)
+    of_lake = df.auto_join(hits).attrs["dfjoin"]["plan"]
+    of_frames = df[["country"]].auto_join(right, on="country").attrs["dfjoin"]["plan"]
+    join, search = df.auto_join, df.discover_joinable
+    refused("`aliases` does not apply when `other` is a search result, got True; leave it out", join, hits)
+    refused("`aliases` does not apply when `other` is a plan, got True", join, of_lake)
+    refused("`aliases` does not apply when `other` is joined by a plan, got True", join, right, plan=of_frames)
+    refused("`aliases` does not apply when .* a DataFrame and mode='fuzzy'", join, right, on="country", mode="fuzzy")
+    dated = right.assign(day=pd.Timestamp("2020-01-01"))
+    refused('`aliases` does not apply when .* how="asof"', dated.auto_join, dated, on=["country", "day"], how="asof")
+    refused("`aliases` relate .* programs of their own, got True and transform=False", join, right, transform=False)
+    refused("`aliases` .* got True and `examples`; leave one", join, right, examples=[("Germany", "Deutschland")])
+    for call in (search, lambda on, lake, **options: join(lake, on=on, **options)):
+        refused("`aliases` goes with a key of one column, got 2 columns; leave", call, ["country", "area"], lake)
+    refused(
+        "`aliases` belong to .* got True and progressive=True", search, "country", lake, mode="lsh", progressive=True
+    )

@@ -4,7 +4,8 @@ import pandas as pd
 import pytest
 
 import dfjoin
-from dfjoin.programs.entity_operators import Entity
+from dfjoin.programs.entity_operators import Entity, fold_name
+from dfjoin.transform.relations import relate_entities
 from dfjoin.transform.relations.relate_entities import entity_steps, kinds_of
 
 ENGLISH = {
@@ -45,8 +46,39 @@ def test_names_in_other_languages(kind, names):
     right = pd.DataFrame({"b": other[::-1], "n": range(len(other))[::-1]})
     wide = left.auto_join(right, on="a", right_on="b")
     assert wide["n"].tolist() == list(range(len(other)))
+    if max(map(len, other)) <= 3 and other[0].isascii():
+        right = right.rename(columns={"b": f"{kind} code"})  # codes alone may mean anything
     unnamed = left.auto_join(right, aggregate=None)
     assert unnamed["n"].tolist() == list(range(len(other)))
+
+
+@pytest.mark.parametrize(
+    ("own", "other", "names"),
+    [
+        ("size", "unit", "S M L XL|second meter liter kilogram"),
+        ("grade", "element", "C B F I H|carbon boron fluorine iodine hydrogen"),
+        ("first_name", "month", "April May June August|Apr Mai Jun Aug"),
+        ("country", "language", "DE FR IT ES PT NL|German French Italian Spanish Portuguese Dutch"),
+        ("lang", "country", "sk is no id my|Slovakia Iceland Norway Indonesia Malaysia"),
+    ],
+)
+def test_columns_that_nobody_named_show_that_they_are_of_one_kind(own, other, names):
+    left, right = (pd.DataFrame({"k": side.split()}) for side in names.split("|"))
+    right["n"] = range(len(right))
+    unnamed = left.rename(columns={"k": own}).auto_join(right.rename(columns={"k": other}), on_no_match="ignore")
+    assert "n" not in unnamed
+
+
+def test_of_a_large_column_some_names_are_folded(monkeypatch):
+    folded = []
+    monkeypatch.setattr(relate_entities, "fold_name", lambda text: folded.append(text) or fold_name(text))
+    texts = pd.Series(range(5_000)).map("street {} of a town".format)
+    pd.DataFrame({"a": texts}).auto_join(pd.DataFrame({"b": texts[::-1] + "x"}), fuzzy=False, on_no_match="ignore")
+    assert 0 < len(folded) < 400
+    names = ENGLISH["country"] + OTHER[0][1].split("|")
+    mixed = pd.DataFrame({"a": [*names, *(f"land {i}" for i in range(4))]})
+    right = pd.DataFrame({"b": ["Allemagne", "Frankreich", "Italia", "Japon"], "n": range(4)})
+    assert mixed.auto_join(right, fuzzy=False)["n"].notna().sum() > 4
 
 
 def test_the_column_is_the_evidence():

@@ -11,6 +11,7 @@ from dfjoin.errors import InvalidParameterError, TableChangedError, TableReadErr
 from dfjoin.join.keys import KeyColumns
 from dfjoin.join.lakes.novelty import IndexedKey, adds_columns, adds_columns_by_index
 from dfjoin.join.lakes.second_column import find_key_of_two, find_second_column
+from dfjoin.join.near_frames import NEAR_MODES
 from dfjoin.join.options import JoinOptions
 from dfjoin.join.plan import JoinStep, json_label
 from dfjoin.join.relation_kinds import distance_relation
@@ -374,8 +375,11 @@ class LakeCandidates:
         aggregate = self.options.aggregate
         if isinstance(aggregate, dict):  # a rule may be meant for another of the tables
             aggregate = {name: rule for name, rule in aggregate.items() if name in table.column_names}
-        relation = with_partners(context.relation_of(row), self.options.partners, self.options.min_margin)
-        if distance_relation(relation) is not None:  # else keys are equal, or name the same things
+        relation = context.relation_of(row)
+        is_near = distance_relation(relation) is not None  # else keys are equal, or name the same things
+        if is_near or self._context.params.mode not in NEAR_MODES:
+            relation = with_partners(relation, self.options.partners, self.options.min_margin)
+        if is_near:
             is_bounded = context.params.radius is not None
             relation = with_precision(relation, self.options.precision, is_bounded=is_bounded)
         step = JoinStep(on, row.table, right_on, columns, {}, aggregate, query.pad, query.dayfirst, relation)

@@ -16,7 +16,7 @@ from dfjoin.join.relation.similar_keys import TextColumns
 from dfjoin.programs.program import Program
 from dfjoin.transform.evidence.transform_join import RowJoin, TransformJoin, join_rows
 
-__all__ = ["RestMatcher", "pair_keys", "texts_to_compare"]
+__all__ = ["RestMatcher", "marked_pairs", "pair_keys", "texts_to_compare"]
 
 _MIN_SHARE_CUT = 0.5
 """Share of either column that programs relate, from which likeness compares what they cut out of the other keys."""
@@ -109,13 +109,17 @@ def _made(keys: DistinctKeys, programs: list[Program]) -> pa.Array:
 def _pairs_of_programs(programs: TransformJoin, left: DistinctKeys, right: DistinctKeys) -> tuple[KeyPairs, int]:
     """Pair the keys that programs join, and count those that are respelled; a copy of the key joins equal ones."""
     rows = join_rows(programs, left.columns, right.columns)
-    respelled = _count_respelled(programs, rows, left, right)
+    return marked_pairs(programs, rows), _count_respelled(programs, rows, left, right)
+
+
+def marked_pairs(programs: TransformJoin, rows: RowJoin) -> KeyPairs:
+    """Tell of pairs that programs join whether the keys are equal, and how likely they belong together."""
     is_copy = np.array([ranked.program.is_identity for ranked in programs.programs] or [False])
     is_copy &= programs.target is not None and programs.target.is_identity
     kinds = np.where(is_copy[rows.programs], KINDS.index("equal"), KINDS.index("program")).astype(np.int8)
     precisions = np.array([ranked.precision for ranked in programs.programs] or [1.0])
     chances = np.where(is_copy[rows.programs], 1.0, precisions[rows.programs])
-    return KeyPairs(rows.left_rows, rows.right_rows, kinds, np.zeros(chances.size), chances), respelled
+    return KeyPairs(rows.left_rows, rows.right_rows, kinds, np.zeros(chances.size), chances)
 
 
 def _count_respelled(programs: TransformJoin, rows: RowJoin, left: DistinctKeys, right: DistinctKeys) -> int:

@@ -189,6 +189,7 @@ def _by_entities(
     """
     if options.transform is False or options.examples is not None or options.aliases is False or programs.basis:
         return None
+    is_named = None not in named
     if programs.found:
         columns = programs.source_columns, programs.target_columns
         named = columns[::-1] if programs.direction == "right_to_left" else columns
@@ -198,7 +199,7 @@ def _by_entities(
         table if names is None else {name: table[name] for name in names}
         for table, names in zip((left, right), named, strict=True)
     ]
-    return relate_entities(sides[0], sides[1], programs, options.given_aliases)
+    return relate_entities(sides[0], sides[1], programs, options.given_aliases, is_named=is_named)
 
 
 def _by_names(programs: TransformJoin, left: TextColumns, right: TextColumns, options: JoinOptions) -> TransformJoin:

@@ -265,7 +265,9 @@ class DatedLink:
             codes=own,
             n_keys=self.index.n_keys,
             relation=relation,
+            rows=None if side.rows is None else side.rows[theirs],
             facts=facts,
+            marks=None if side.marks is None else side.marks.iloc[theirs].reset_index(drop=True),
             ages=self._keys.days_after(own, ends[theirs]),
         )
 

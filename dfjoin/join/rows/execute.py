@@ -228,7 +228,9 @@ def join_step(df: pd.DataFrame, step: JoinStep, left: KeyIndex, right: RightSide
     df = workable_frame(df)
     right = replace(right, frame=workable_frame(right.frame), keys=workable_frame(right.keys))
     if options.indicator and right.marks is not None:
-        right = replace(right, frame=right.frame.assign(**{name: right.marks[name] for name in right.marks}))
+        held = taken_names(map(_flat, right.frame.columns), ignores_case=options.ignores_case)
+        marks = {free_name(name, right.stem, held): column for name, column in right.marks.items()}
+        right = replace(right, frame=right.frame.assign(**marks))
     aggregate = check_aggregate(step.aggregate, list(right.frame.columns))
     relationship = relationship_of(left.codes, right.codes, right.n_keys, right.rows)
     made_one = MadeOne(right.frame, right.keys, right.codes)

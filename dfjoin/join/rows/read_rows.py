@@ -18,6 +18,7 @@ from dfjoin.join.output_names import stem_of
 from dfjoin.join.plan import JoinStep
 from dfjoin.join.relation.frame_relation import text_columns
 from dfjoin.join.relation.key_relation import KINDS, distinct_keys
+from dfjoin.join.relation.pair_keys import marked_pairs
 from dfjoin.join.relation.relate import relate_again
 from dfjoin.join.relation_kinds import distance_relation
 from dfjoin.join.rows.dated_rows import DatedLink, KeyLink, every_row, is_of_dates_alone
@@ -136,6 +137,7 @@ class _ProgramLink:
         self.step = step
         self.index = left.index([label], step.pad, step.dayfirst)
         self._join = TransformJoin.from_dict(step.relation)
+        self._values = values
         self._texts = {str(label): spell_values(left.array(position), values, step.pad)}
         source = [ranked.program for ranked in self._join.programs]
         target = [] if self._join.target is None else [self._join.target]
@@ -163,11 +165,14 @@ class _ProgramLink:
 
     def right_side(self, rows: TableRows, keeps_all: bool) -> RightSide:
         values = rows.keys[self.name]
-        pairs = join_rows(self._join, self._texts, {self.name: _texts_of(values)})
-        relation = {"transform": self.step.relation}
-        codes, none = values.codes.astype(np.int64), np.zeros(pairs.left_rows.size)
-        found = PairedKeys(pairs.left_rows, pairs.right_rows, codes, len(values), none)
-        return _side_of_pairs(self, rows, found, keeps_all, relation, "program")
+        pairs = marked_pairs(self._join, join_rows(self._join, self._texts, {self.name: _texts_of(values)}))
+        own, theirs = (np.array(side.values(), object) for side in (self._values, values))
+        is_equal = own[pairs.left] == theirs[pairs.right]
+        kinds = np.array(KINDS, object)[np.where(is_equal, KINDS.index("equal"), pairs.kinds)]
+        chances = np.where(is_equal, 1.0, pairs.chances)
+        codes = values.codes.astype(np.int64)
+        found = PairedKeys(pairs.left, pairs.right, codes, len(values), pairs.distances, chances)
+        return _side_of_pairs(self, rows, found, keeps_all, {"transform": self.step.relation}, kinds)
 
 
 class _RelatedLink:

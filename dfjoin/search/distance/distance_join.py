@@ -215,6 +215,11 @@ class DistanceRelation(ABC):
             check.check_distance(own["min_margin"], "min_margin")
         if own.get("precision") is not None:
             check.check_fraction(own["precision"], "precision")
+        if own.get("min_margin") is not None and (own.get("precision") is not None or own.get("partners") == "all"):
+            raise InvalidParameterError(
+                f'{cls.TITLE} must have `min_margin` with partners="nearest" and without `precision`, '
+                f"got {check.show(own)}"
+            )
         if own.get("likeness") is not None:
             FuzzySettings.from_dict(own["likeness"])
         relation = cls(**own)

@@ -242,6 +242,9 @@ def _near(
         found.append(tuple(array[:n_kept].copy() for array in pairs))
         n_found += n_kept
         if n_found > MOST_PAIRS and n > 1:
+            known = scratch[1]  # the pairs that met lists are discarded, and found again
+            known.last[slice(*stretch)] = -1
+            known.met[:] = -1
             return None
     stats += read
     queries, places, distances = (np.concatenate(parts) for parts in zip(*found, strict=True))

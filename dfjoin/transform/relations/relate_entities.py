@@ -6,7 +6,9 @@ from collections.abc import Mapping, Sequence
 from itertools import product
 from typing import NamedTuple
 
+import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from dfjoin.programs.entity_operators import ENTITY_KINDS, GIVEN, Entity, fold_name, name_table
 from dfjoin.programs.lookup import SEPARATOR
@@ -15,6 +17,8 @@ from dfjoin.programs.program import Program
 from dfjoin.programs.program_pieces import Extract
 from dfjoin.transform.evidence.prepared_columns import Column
 from dfjoin.transform.evidence.transform_join import RankedProgram, TransformJoin
+from dfjoin.transform.pairs.sides import MIN_PAIRS
+from dfjoin.values.header_meaning import share_a_word
 
 __all__ = ["as_join", "entity_steps", "kinds_of", "relate_entities"]
 
@@ -27,6 +31,8 @@ _LEAST_KNOWN, _NEAR_BEST = 0.6, 0.9
 codes of states are codes of countries, too."""
 _FEWEST, _MIN_SHARE = 3, 0.5
 """Values that have to be related, and their share of the smaller column."""
+_LONGEST_CODE = 3
+"""Bytes up to which a name may be that of anything (``S``, ``no``, ``May``), unless the header says of what."""
 
 
 class _Related(NamedTuple):
@@ -62,11 +68,20 @@ def kinds_of(folded: Sequence[str], steps: Sequence[Step]) -> list[Step]:
     -----
     O(names × kinds), where one kind knows enough of 64 of them.
     """
-    some = folded[:: max(1, len(folded) // _LOOKED_AT)]
-    steps = [step for step in steps if step.kind != GIVEN and name_table(step.kind).share(some) >= _LEAST_KNOWN / 2]
+    steps = _likely_kinds(folded[_spread(len(folded))], steps)
     shares = [name_table(step.kind).share(folded) for step in steps]
     least = max(_LEAST_KNOWN, _NEAR_BEST * max(shares, default=0.0))
     return [step for step, share in zip(steps, shares, strict=True) if share >= least]
+
+
+def _spread(size: int) -> slice:
+    """Return where some values stand, spread over all."""
+    return slice(None, None, max(1, size // _LOOKED_AT))
+
+
+def _likely_kinds(some: Sequence[str], steps: Sequence[Step]) -> list[Step]:
+    """Return the kinds that know enough of some folded names for the others to be looked up."""
+    return [step for step in steps if step.kind != GIVEN and name_table(step.kind).share(some) >= _LEAST_KNOWN / 2]
 
 
 def relate_entities(
@@ -74,6 +89,8 @@ def relate_entities(
     right: Mapping[str, Column],
     found: TransformJoin,
     aliases: Mapping[str, str] | None = None,
+    *,
+    is_named: bool = True,
 ) -> TransformJoin | None:
     """Relate two columns by the things that they name, if that relates more of them than is related otherwise.
 
@@ -85,6 +102,8 @@ def relate_entities(
         The programs that relate the columns otherwise, or none.
     aliases : mapping of str to str, optional
         Further names, and what they mean.
+    is_named : bool, default True
+        The caller named both columns. Else they have to show that they are of one kind.
 
     Returns
     -------
@@ -94,7 +113,9 @@ def relate_entities(
     -----
     The table of a kind has to know six in ten of the values of either column. A relation is taken if it relates half of
     the values of the smaller column, at least three, and more than equality and the programs do; of several the one
-    that relates the most. Names that only the user gives relate two columns that are named. O(characters).
+    that relates the most. Names that only the user gives relate two columns that are named. Columns that nobody named
+    need four related names, as programs do, that can hardly mean another thing: longer than three letters, or under a
+    header that names the kind, as ``month`` does; else sizes (``S``, ``M``, ``L``) are units. O(characters).
     """
     is_pair = len(left) == len(right) == 1
     steps = [step for step in entity_steps(aliases) if is_pair or step.kind != GIVEN]
@@ -106,7 +127,7 @@ def relate_entities(
         for step in own.steps:
             if step not in other.steps:
                 continue
-            related = _relate(step, own, other, found)
+            related = _relate(step, own, other, found, is_named)
             if related is not None and (best is None or min(related.joined) > min(best.joined)):
                 best = related
     if best is None:
@@ -127,14 +148,27 @@ class _Names(NamedTuple):
         """Look at a column; None where its values are no names of things."""
         if len(column.first_rows) > _MOST_VALUES:
             return None
-        texts = column.array.take(pa.array(column.first_rows)).to_pylist()
-        folded = [fold_name(text) for text in texts if text]
         given = [step for step in steps if step.kind == GIVEN]
-        held = [*kinds_of(folded, steps), *given] if folded else []
+        some = column.first_rows[_spread(column.first_rows.size)]
+        likely = _likely_kinds(_folded(column, some), steps)
+        if not likely and not given:  # to fold all names takes the longest
+            return None
+        folded = _folded(column, column.first_rows)
+        held = [*kinds_of(folded, likely), *given] if folded else []
         return cls(column, folded, held) if held else None
 
+    def clear(self, step: Step) -> list[str]:
+        """Return the folded names that can hardly mean another thing than one of the kind of a step."""
+        if share_a_word(self.column.name, step.kind.rpartition(" ")[2]):
+            return self.folded
+        return [name for name in self.folded if len(name.encode()) > _LONGEST_CODE]
 
-def _relate(step: Step, own: _Names, other: _Names, found: TransformJoin) -> _Related | None:
+
+def _folded(column: Column, rows: NDArray[np.int64]) -> list[str]:
+    return [fold_name(text) for text in column.array.take(pa.array(rows)).to_pylist() if text]
+
+
+def _relate(step: Step, own: _Names, other: _Names, found: TransformJoin, is_named: bool) -> _Related | None:
     """Relate two columns by the things of one kind; None if that is not worth it."""
     meanings = name_table(step.kind, step.keys, step.values).meanings
     made = [[meanings.get(name, name) for name in side.folded] for side in (own, other)]
@@ -147,6 +181,10 @@ def _relate(step: Step, own: _Names, other: _Names, found: TransformJoin) -> _Re
         known = max(known, round(max(found.source_coverage, found.target_coverage) * smaller))
     if min(joined) < max(_FEWEST, _MIN_SHARE * smaller) or min(joined) <= known:
         return None
+    if not is_named:
+        clear = [sum(meanings.get(name, name) in shared for name in side.clear(step)) for side in (own, other)]
+        if min(clear) < MIN_PAIRS:
+            return None
     return _Related(step, (own.column, other.column), (joined[0], joined[1]), (sizes[0], sizes[1]))
 
 

@@ -58,7 +58,15 @@ def test_distances_of_some_pairs(one, other, radius, metric, rng):
 
 @given(WORDS, WORDS, st.sampled_from([0.2, 0.5, 1]), st.sampled_from(["edit", "jaccard"]), st.randoms())
 @settings(max_examples=60, deadline=None)
-def test_one_text_of_a_list_is_enough(one, other, radius, metric, rng):
+@pytest.mark.parametrize("most", [similar_texts.MOST_PAIRS, 2])
+def test_one_text_of_a_list_is_enough(most, one, other, radius, metric, rng):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(similar_texts, "MOST_PAIRS", most)
+        _check_lists(one, other, radius, metric, rng)
+
+
+def _check_lists(one, other, radius, metric, rng):
+    """Compare the lists of texts that are met with all pairs; with few pairs at most, batches are tried again."""
     reach = SpellingRadius(metric, radius, "fraction")
     of_text = np.array([rng.randrange(4) for _ in other], np.int64)
     of_query = np.array([rng.choice([-1, 0, 1, 2, 3]) for _ in one], np.int64)
