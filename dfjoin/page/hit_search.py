@@ -260,7 +260,7 @@ def narrowed(hits: Any, fields: Any, brought: list[list[str]]) -> Any:
     if folder:
         keep &= hits["table"].map(folder_of) == folder
     if word and "brings" in hits:
-        keep &= [word in names for names in brought]
+        keep &= pd.Series([word in names for names in brought], hits.index, dtype=bool)
     return keep
 
 

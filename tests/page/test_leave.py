@@ -53,7 +53,7 @@ def test_the_script_makes_the_table(client, long_way, parquet, tmp_path, monkeyp
     script = client.get(f"{long_way}/download/py").text
     pd.testing.assert_frame_equal(run_script(script, tmp_path, monkeypatch), table)
     imported = set(re.findall(r"^import (\w+)", script, re.MULTILINE))
-    assert imported == {"tempfile", "duckdb", "pyarrow", "dfjoin"}
+    assert imported == {"tempfile", "duckdb", "pandas", "pyarrow", "dfjoin"}
 
 
 def test_the_notebook_makes_the_table(client, long_way, parquet, tmp_path, monkeypatch):

@@ -109,7 +109,8 @@ def test_ways_of_an_index_that_is_not_prepared_say_so(client, people):
         ("on=land", "`on` must name columns of the table ('name', 'country', 'born'), got 'land'"),
         ("on=country&way=magic", "`way` must be one of 'equal', 'large'"),
         ("on=country&way=spelling&radius=near", "`radius` must be a number, got 'near'"),
-        ("on=country&pad=x", "`pad` must be a number, got 'x'"),
+        ("on=country&pad=x", "`pad` must be a whole number from 1 to 38, got 'x'"),
+        ("on=country&pad=inf", "`pad` must be a whole number from 1 to 38, got 'inf'"),
     ],
 )
 def test_a_search_that_makes_no_sense_is_refused(client, people, query, text):
@@ -291,7 +292,10 @@ def test_columns_are_described():
         (pd.NaT, None),
         (float("nan"), None),
         (1.5, "1.5"),
-        (1234567.0, "1,234,567"),
+        (1234567.0, "1234567"),
+        (2001.0, "2001"),
+        (0.1, "0.1"),
+        (1234.5678, "1234.5678"),
         (True, "True"),
         (pd.Timestamp("2024-01-02"), "2024-01-02"),
         (pd.Timestamp("2024-01-02 03:04"), "2024-01-02 03:04:00"),
