@@ -11,7 +11,9 @@ import difflib
 import os
 import sys
 import warnings
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from pathlib import Path, PurePosixPath
 
 from dfjoin._visible import visible, visible_lines
@@ -40,6 +42,7 @@ __all__ = [
     "did_you_mean",
     "shortlist",
     "warn",
+    "warnings_told",
 ]
 
 _OWN = tuple(str(Path(__file__).parents[1] / package) + os.sep for package in ("dfjoin", "spark_ext"))
@@ -201,8 +204,26 @@ def _letters(text: str) -> str:
     return "".join(character for character in text.casefold() if character.isalnum())
 
 
+_told: ContextVar[list[str] | None] = ContextVar("told", default=None)
+
+
+@contextmanager
+def warnings_told() -> Iterator[list[str]]:
+    """Collect what dfjoin warns of in this context, in place of warning; other threads go on as they do."""
+    told: list[str] = []
+    token = _told.set(told)
+    try:
+        yield told
+    finally:
+        _told.reset(token)
+
+
 def warn(message: str, category: type[Warning] = DfjoinWarning) -> None:
     """Warn as if from the first frame of the stack that is not dfjoin's own: the line of the user's code."""
+    told = _told.get()
+    if told is not None:
+        told += [message] if message not in told else []
+        return
     level = 2  # the caller of this function
     frame = sys._getframe(1)
     while frame is not None and frame.f_code.co_filename.startswith(_OWN):

@@ -7,8 +7,6 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from dfjoin.errors import DfjoinError
-
 __all__ = ["BuildProgress"]
 
 
@@ -44,5 +42,5 @@ class BuildProgress:
     def _run(self) -> None:
         try:
             self._done(self._build())
-        except (DfjoinError, OSError) as error:
-            self.problem = str(error)
+        except Exception as error:  # whatever it is, the page must not wait for ever
+            self.problem = str(error) or type(error).__name__

@@ -116,7 +116,7 @@ def remove_step(visit: Visit) -> Response:
     """Leave a step out, and run the rest again."""
     state = visit.work.files.recipe(visit.request.path_params["state"])
     at = str(visit.fields.get("at", ""))
-    if state is None or not at.isdecimal() or not 0 < int(at) <= len(state.steps):
+    if state is None or at not in map(str, range(1, len(state.steps) + 1)):
         raise InvalidParameterError(TEXTS["no_step"])
     rest = state.first(int(at) - 1).then(*state.steps[int(at) :])
     return visit.go(f"/s/{visit.work.run(rest, visit.is_left).name}")

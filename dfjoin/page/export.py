@@ -13,8 +13,8 @@ from dfjoin.errors import InvalidParameterError
 
 __all__ = ["WRITERS", "escaped_formulas", "write_frame"]
 
-_FORMULA = ("=", "+", "-", "@", "\t", "\r")
-"""What spreadsheets read as a formula begins so (OWASP, CSV injection)."""
+_FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "\uff1d", "\uff0b", "\uff0d", "\uff20")
+"""What spreadsheets read as a formula begins so (OWASP, CSV injection); the last ones are of full width."""
 
 _EXCEL_ROWS, _EXCEL_COLUMNS, _EXCEL_CHARACTERS = 1_048_575, 16_384, 32_767
 _AT_ONCE = 50_000
@@ -43,13 +43,17 @@ def write_frame(df: pd.DataFrame, path: Path, *, escapes: bool, is_left: Callabl
 
 def escaped_formulas(df: pd.DataFrame) -> pd.DataFrame:
     """Put an apostrophe in front of texts and headers that begin like a formula."""
-    changed = {}
+    df = df.copy(deep=False)
     for name, cells in df.items():
-        if pd.api.types.is_string_dtype(cells.dtype) or cells.dtype == object:
-            is_formula = cells.map(lambda cell: isinstance(cell, str) and cell.startswith(_FORMULA))
-            changed[name] = cells.where(~is_formula.astype(bool), "'" + cells.astype("string").astype(object))
-    names = {name: f"'{name}" for name in df.columns if str(name).startswith(_FORMULA)}
-    return df.assign(**changed).rename(columns=names)
+        if not pd.api.types.is_numeric_dtype(cells.dtype):
+            written = pd.Series(list(map(_escaped, cells)), cells.index, object)
+            if not written.equals(cells.astype(object)):
+                df[name] = written
+    return df.rename(columns=_escaped)
+
+
+def _escaped(cell: Any) -> Any:
+    return f"'{cell}" if isinstance(cell, str) and cell.startswith(_FORMULA) else cell
 
 
 def _refuse_left(is_left: Callable[[], bool]) -> None:

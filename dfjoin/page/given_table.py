@@ -5,16 +5,23 @@ from __future__ import annotations
 import bz2
 import gzip
 import lzma
+import shutil
+import sqlite3
 import tempfile
 import zipfile
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
-from pathlib import Path
+from functools import partial
+from pathlib import Path, PurePosixPath
 from typing import IO, Any
 
 import pandas as pd
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from dfjoin._optional import import_optional
 from dfjoin.api import build_lake
 from dfjoin.errors import DfjoinError, TableReadError
 
@@ -26,10 +33,14 @@ DIALECT_OPTIONS = ("delimiter", "decimal", "header", "encoding")
 UNPACKED_BYTES = 2 << 30
 """Bytes that a compressed file may have when it is unpacked."""
 
-_MOST_CELLS = 200_000_000
+_CELL = 8
+"""Bytes of a cell of columns that declare their number of rows, at least."""
+
 _CHUNK = 1 << 20
+_ROWS = 1 << 13
 _STREAMS: dict[str, Any] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
 _ARCHIVES = (".zip", ".xlsx", ".xlsm", ".ods")
+_SQLITE, _DUCKDB = (".sqlite", ".sqlite3", ".db"), (".duckdb", ".ddb")
 
 
 @dataclass(frozen=True)
@@ -80,12 +91,12 @@ def read_given(path: Path, options: dict[str, Any], table: str | None = None) ->
     Notes
     -----
     A lake of this file alone is built, so that a file reads here as it does in a lake; that takes some tenths of a
-    second.
+    second. Of a database its tables are read, and not its views.
     """
     _refuse_large(path)
-    with tempfile.TemporaryDirectory() as directory:
+    with tempfile.TemporaryDirectory() as directory, _without_views(path) as readable:
         try:
-            lake = build_lake(str(path), Path(directory) / "index", engine="inline", progress=False, **options)
+            lake = build_lake(str(readable), Path(directory) / "index", engine="inline", progress=False, **options)
         except DfjoinError as error:
             raise TableReadError(f"the file cannot be read: {error}") from error
         info, tables = lake.info(), lake.tables
@@ -110,42 +121,154 @@ def read_given(path: Path, options: dict[str, Any], table: str | None = None) ->
 
 def _refuse_large(path: Path) -> None:
     """Raise where a file is larger than the limits when it is unpacked."""
-    ending = path.suffix.lower()
-    n_bytes = n_cells = 0
     try:
-        if ending in _ARCHIVES and zipfile.is_zipfile(path):
-            with zipfile.ZipFile(path) as archive:
-                n_bytes = sum(_inflated(archive, member) for member in archive.infolist())
-        elif ending in _STREAMS:
-            with _STREAMS[ending](path, "rb") as file:
-                n_bytes = _count(file)
-        elif ending == ".zst":
-            with pa.input_stream(str(path), compression="zstd") as file:
-                n_bytes = _count(file)
-        elif ending in (".parquet", ".pq"):
-            told = pq.read_metadata(path)
-            n_cells = told.num_rows * max(1, told.num_columns)
+        with path.open("rb") as file:
+            n_bytes = _unpacked(file, path.name.lower(), UNPACKED_BYTES)
+    except TableReadError:
+        raise
     except (OSError, EOFError, ValueError, lzma.LZMAError, zipfile.BadZipFile, NotImplementedError, RuntimeError):
         return  # the reader says what is wrong with it
-    if n_cells > _MOST_CELLS:
-        raise TableReadError(f"the file has more than {_MOST_CELLS:,} cells; bring a part of it")
     if n_bytes > UNPACKED_BYTES:
         raise TableReadError(
             f"the file has more than {UNPACKED_BYTES >> 30} GB when it is unpacked; bring a part of it"
         )
 
 
-def _inflated(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> int:
-    """Return the bytes of a member: what it declares if that is too many, else what it has."""
-    if member.file_size > UNPACKED_BYTES or member.is_dir():
-        return member.file_size
-    with archive.open(member) as file:
-        return _count(file)
+def _unpacked(file: IO[bytes], name: str, most: int) -> int:
+    """Count the bytes that a file has when it is unpacked, up to the first excess; 0 if it is not packed."""
+    ending = PurePosixPath(name).suffix
+    if ending in _ARCHIVES and zipfile.is_zipfile(file):
+        return _unpacked_members(file, most)
+    if ending in _STREAMS:
+        with _STREAMS[ending](file, "rb") as plain:
+            return _first_excess(iter(partial(_length_of_chunk, plain), 0), most)
+    if ending == ".zst":
+        with pa.CompressedInputStream(pa.PythonFile(file), "zstd") as plain:
+            return _first_excess(iter(partial(_length_of_chunk, plain), 0), most)
+    return _first_excess(_COLUMNAR[ending](file), most) if ending in _COLUMNAR else 0
 
 
-def _count(file: IO[bytes]) -> int:
-    """Count the bytes of a stream, up to the first beyond the limit."""
-    n_bytes = 0
-    while n_bytes <= UNPACKED_BYTES and (chunk := file.read(_CHUNK)):
-        n_bytes += len(chunk)
+def _unpacked_members(file: IO[bytes], most: int) -> int:
+    """Add up what the members declare, of which no more is read, and what those hold that are packed themselves."""
+    with zipfile.ZipFile(file) as archive:
+        members = [member for member in archive.infolist() if not member.is_dir()]
+        n_bytes = sum(member.file_size for member in members)
+        for member in members:
+            name = member.filename.lower()
+            if PurePosixPath(name).suffix in (*_SQLITE, *_DUCKDB):
+                raise TableReadError("an archive that holds a database cannot be brought; bring the database itself")
+            if n_bytes > most:
+                break
+            if PurePosixPath(name).suffix in (*_STREAMS, ".zst", *_COLUMNAR):
+                with archive.open(member) as packed, tempfile.TemporaryFile() as unpacked:
+                    shutil.copyfileobj(packed, unpacked, _CHUNK)
+                    unpacked.seek(0)
+                    n_bytes += _unpacked(unpacked, name, most - n_bytes)
     return n_bytes
+
+
+def _first_excess(sizes: Iterable[int], most: int) -> int:
+    """Add up sizes, up to the first excess."""
+    total = 0
+    for size in sizes:
+        total += size
+        if total > most:
+            break
+    return total
+
+
+def _length_of_chunk(file: Any) -> int:
+    return len(file.read(_CHUNK))
+
+
+def _parquet_sizes(file: Any) -> Iterator[int]:
+    """Yield what the columns declare, then the cells of texts: few bytes hold a text that many rows refer to."""
+    opened = pq.ParquetFile(file)
+    told = opened.metadata
+    yield told.num_rows * told.num_columns * _CELL
+    for number in range(told.num_row_groups):
+        yield told.row_group(number).total_byte_size
+    texts = [name for name, kind in zip(told.schema.names, opened.schema_arrow.types, strict=False) if _is_text(kind)]
+    file.seek(0)
+    coded = pq.ParquetFile(file, read_dictionary=texts)
+    for batch in coded.iter_batches(_ROWS, columns=texts) if texts else ():
+        for column in batch.columns:
+            lengths = pc.binary_length(column.dictionary)
+            yield pc.sum(lengths.take(column.indices)).as_py() or 0
+
+
+def _is_text(kind: pa.DataType) -> bool:
+    return pa.types.is_string(kind) or pa.types.is_binary(kind)
+
+
+def _arrow_sizes(file: Any) -> Iterator[int]:
+    try:
+        opened = pa.ipc.open_file(file)
+        yield from (opened.get_batch(number).nbytes for number in range(opened.num_record_batches))
+    except pa.ArrowInvalid:  # the other form, without a list of its batches
+        file.seek(0)
+        yield from (batch.nbytes for batch in pa.ipc.open_stream(file))
+
+
+def _orc_sizes(file: Any) -> Iterator[int]:
+    from pyarrow import orc
+
+    opened = orc.ORCFile(file)
+    yield opened.nrows * len(opened.schema) * _CELL
+    yield from (opened.read_stripe(number).nbytes for number in range(opened.nstripes))
+
+
+def _avro_sizes(file: Any) -> Iterator[int]:
+    fastavro = import_optional("fastavro", extra="avro", purpose="reading .avro")
+    for block in fastavro.block_reader(file):
+        yield len(block.bytes_.getvalue()) + block.num_records * _CELL
+
+
+_COLUMNAR: dict[str, Callable[[Any], Iterator[int]]] = {
+    ".parquet": _parquet_sizes,
+    ".pq": _parquet_sizes,
+    ".feather": _arrow_sizes,
+    ".arrow": _arrow_sizes,
+    ".ipc": _arrow_sizes,
+    ".arrows": _arrow_sizes,
+    ".orc": _orc_sizes,
+    ".avro": _avro_sizes,
+}
+
+
+# Views ----------------------------------------------------------------------------------------------------------
+
+
+@contextmanager
+def _without_views(path: Path) -> Iterator[Path]:
+    """Give a database without its views, each of which may be a query without an end; another file as it is."""
+    ending = path.suffix.lower()
+    if ending not in (*_SQLITE, *_DUCKDB):
+        yield path
+        return
+    with tempfile.TemporaryDirectory() as directory:
+        copy = Path(directory) / path.name
+        shutil.copyfile(path, copy)
+        try:
+            (_drop_views_of_sqlite if ending in _SQLITE else _drop_views_of_duckdb)(copy)
+        except Exception as error:  # of either library
+            raise TableReadError(f"the file cannot be read: {error}") from error
+        yield copy
+
+
+def _drop_views_of_sqlite(path: Path) -> None:
+    with closing(sqlite3.connect(path)) as base, base:
+        for (name,) in base.execute("SELECT name FROM sqlite_master WHERE type = 'view'").fetchall():
+            base.execute(f"DROP VIEW {_quoted(name)}")
+
+
+def _drop_views_of_duckdb(path: Path) -> None:
+    duckdb = import_optional("duckdb", extra="databases", purpose="reading databases of DuckDB")
+    with duckdb.connect(str(path), config={"enable_external_access": "false"}) as base:
+        views = base.execute("SELECT schema_name, view_name FROM duckdb_views() WHERE NOT internal").fetchall()
+        for schema, name in views:
+            base.execute(f"DROP VIEW {_quoted(schema)}.{_quoted(name)}")
+
+
+def _quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'

@@ -5,12 +5,12 @@ from __future__ import annotations
 import hmac
 import ipaddress
 import socket
-from http.cookies import CookieError, SimpleCookie
 from typing import Any
 from urllib.parse import parse_qsl, urlencode
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.exceptions import HTTPException
+from starlette.requests import cookie_parser
 from starlette.responses import PlainTextResponse, RedirectResponse, Response
 
 from dfjoin.page.page_texts import TEXTS
@@ -96,11 +96,12 @@ class Guard:
             return PlainTextResponse(TEXTS["refused_origin"], 403)
         if int(headers.get("content-length", "0") or 0) > MOST_UPLOADED:
             return PlainTextResponse(TEXTS["refused_size"].format(MOST_UPLOADED >> 20), 413)
-        if self._is_token(self._cookie_of(headers)):
-            return None
         query = parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True)
-        given = next((value for name, value in query if name == "token"), "")
-        if not (is_reading and self._is_token(given)):
+        given = next((value for name, value in query if name == "token"), None)
+        is_known = self._is_token(self._cookie_of(headers))
+        if is_known and (given is None or not is_reading):
+            return None
+        if not (is_known or (is_reading and self._is_token(given or ""))):
             return PlainTextResponse(TEXTS["refused_token"], 403)
         rest = urlencode([(name, value) for name, value in query if name != "token"])
         path = "/" + scope["raw_path"].decode("latin-1").lstrip("/")  # a path that begins with // names another host
@@ -109,7 +110,9 @@ class Guard:
         return answer
 
     def _is_own_host(self, host: str) -> bool:
-        name, _, port = host.rpartition(":")
+        name, colon, port = host.rpartition(":")
+        if not colon or "]" in port:  # browsers leave the usual port out
+            name, port = host, "80"
         if port != str(self._port):
             return False
         try:
@@ -122,11 +125,7 @@ class Guard:
         return hmac.compare_digest(given.encode("utf-8", "surrogatepass"), self._token)
 
     def _cookie_of(self, headers: Headers) -> str:
-        try:
-            cookie = SimpleCookie(headers.get("cookie", "")).get(self._cookie)
-        except CookieError:
-            return ""
-        return "" if cookie is None else cookie.value
+        return cookie_parser(headers.get("cookie", "")).get(self._cookie, "")
 
 
 def _bounded(receive: Any) -> Any:

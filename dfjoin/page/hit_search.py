@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import glob
+import re
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -21,6 +22,7 @@ __all__ = [
     "Facets",
     "SearchForm",
     "SearchWay",
+    "brought_columns",
     "facets_of",
     "find",
     "find_one",
@@ -31,6 +33,7 @@ __all__ = [
 ]
 
 _MOST_HITS = 50
+_MOST_DIGITS = 38
 
 
 @dataclass(frozen=True)
@@ -148,7 +151,7 @@ def search_form(fields: Any, state: TableState) -> SearchForm:
         _number(fields, "radius") if fields.get("radius") else _usual_radius(way),
         least,
         fields.get("tables", "")[:500],
-        int(_number(fields, "pad")) if fields.get("pad") else None,
+        _digits(fields) if fields.get("pad") else None,
         {"True": True, "False": False}.get(fields.get("dayfirst", "")),
     )
 
@@ -156,6 +159,13 @@ def search_form(fields: Any, state: TableState) -> SearchForm:
 def _usual_radius(way: str) -> float | None:
     radius = WAYS[way].radius
     return None if radius is None else radius[2]
+
+
+def _digits(fields: Mapping[str, str]) -> int:
+    text = fields["pad"]
+    if text not in map(str, range(1, _MOST_DIGITS + 1)):
+        raise InvalidParameterError(f"`pad` must be a whole number from 1 to {_MOST_DIGITS}, got {text!r:.50}")
+    return int(text)
 
 
 def _number(fields: Mapping[str, str], name: str) -> float:
@@ -210,18 +220,39 @@ class Facets:
 
 
 _MOST_WORDS = 12
+_MORE = re.compile(r" and [\d,]+ more$")
 
 
-def facets_of(hits: pd.DataFrame) -> Facets:
+def brought_columns(work: Work, hits: pd.DataFrame) -> list[list[str]]:
+    """Return the columns that each hit names as what it brings: names of its table, which may hold commas."""
+    if "brings" not in hits:
+        return [[] for _ in range(len(hits))]
+    columns = work.kept(("columns",), lambda: work.lake.columns.groupby("table")["column"].agg(list).to_dict())
+    return [_named(str(text or ""), columns[table]) for table, text in zip(hits["table"], hits["brings"], strict=True)]
+
+
+def _named(text: str, columns: list[str]) -> list[str]:
+    """Take a list of names apart, the longest name that fits first."""
+    text = _MORE.sub("", text)
+    named = []
+    while text:
+        fitting = [name for name in columns if text == name or text.startswith(f"{name}, ")]
+        name = max(fitting, key=len, default=text)
+        named.append(name)
+        text = text[len(name) + 2 :]
+    return named
+
+
+def facets_of(hits: pd.DataFrame, brought: list[list[str]]) -> Facets:
     """Count what the hits are narrowed down by."""
     verdicts = Counter(hits["verdict"]) if "verdict" in hits else Counter()
     folders = Counter(map(folder_of, hits["table"]))
-    words = Counter(word for brings in hits.get("brings", []) for word in _columns_of(brings))
+    words = Counter(name for names in brought for name in set(names))
     return Facets(verdicts.most_common(), folders.most_common(_MOST_WORDS), words.most_common(_MOST_WORDS))
 
 
-def narrowed(hits: Any, fields: Any) -> Any:
-    """Keep the hits that have the chosen verdict and folder, and bring a column of the chosen word."""
+def narrowed(hits: Any, fields: Any, brought: list[list[str]]) -> Any:
+    """Tell which hits have the chosen verdict and folder, and bring the chosen column."""
     verdict, folder, word = (fields.get(name, "") for name in ("verdict", "folder", "word"))
     keep = pd.Series(True, hits.index)
     if verdict and "verdict" in hits:
@@ -229,15 +260,11 @@ def narrowed(hits: Any, fields: Any) -> Any:
     if folder:
         keep &= hits["table"].map(folder_of) == folder
     if word and "brings" in hits:
-        keep &= hits["brings"].str.casefold().str.contains(word.casefold(), regex=False)
-    return hits[keep]
+        keep &= pd.Series([word in names for names in brought], hits.index, dtype=bool)
+    return keep
 
 
 def folder_of(table: str) -> str:
     """Return the first folder of a table's name; a dot for a table without."""
     folder, slash, _ = table.partition("/")
     return folder if slash else "."
-
-
-def _columns_of(brings: str) -> list[str]:
-    return [name for name in brings.split(", ") if name and " and " not in name]

@@ -173,9 +173,11 @@ def nearest_partners(work: Work, state: TableState, form: JoinForm) -> list[tupl
     hits = find_one(work, state, form.search, form.table, form.column)
     if not len(hits):
         return []
-    matched = set(hits.pairs(0)["query_value"].astype(str))
-    keys = state.frame[on[0]].dropna().astype(str)
-    alone = list(dict.fromkeys(key for key in keys if key not in matched))[:_MOST_ALONE]
+    keys = state.frame[list(on)].dropna().drop_duplicates()
+    joined = auto_join(keys, hits, indicator=True, on_no_match="ignore")
+    if "_merge" in joined.columns:
+        joined = joined[joined["_merge"] == "left_only"]
+    alone = list(dict.fromkeys(joined[on[0]].astype(str)))[:_MOST_ALONE]
     nearest: dict[str, str] = {}
     try:
         near = discover_joinable(

@@ -41,7 +41,7 @@ def _left_out(lake: Any) -> list[tuple[str, int, list[str]]]:
 
 def refresh(visit: Visit) -> Response:
     """Go to the latest version of the index."""
-    visit.work.lake.refresh()
+    visit.work.refresh()
     return visit.go("/lake")
 
 

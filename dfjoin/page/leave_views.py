@@ -6,6 +6,7 @@ import re
 import tempfile
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 from starlette.background import BackgroundTask
 from starlette.responses import FileResponse, PlainTextResponse, Response
@@ -62,4 +63,4 @@ def download(visit: Visit) -> Response:
 
 
 def _as_file(name: str) -> dict[str, Any]:
-    return {"Content-Disposition": f'attachment; filename="{name}"'}
+    return {"Content-Disposition": f"attachment; filename*=UTF-8''{quote(name)}"}

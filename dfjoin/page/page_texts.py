@@ -20,6 +20,7 @@ TEXTS: dict[str, Any] = {
         "column": ("column", "columns"),
         "hit": ("table joins", "tables join"),
         "pair": ("pair", "pairs"),
+        "value": ("value", "values"),
     },
     # Bring a table
     "home_title": "What joins with your table?",
@@ -46,7 +47,7 @@ TEXTS: dict[str, Any] = {
     "building": "The index is being built",
     "building_why": "Each table below {} is read once. This page opens when that is done.",
     "build_failed": "The index could not be built",
-    "seconds": "{} seconds so far",
+    "seconds": "Time so far: {} s",
     # Steps and states
     "steps": "Steps",
     "step_kinds": {
@@ -145,6 +146,7 @@ TEXTS: dict[str, Any] = {
     "as_cards": "Cards",
     "as_table": "Table",
     "radius": {"fraction": "Largest difference, as a share", "km": "Largest distance in kilometres"},
+    "distances": {"fraction": "{:.3g}", "km": "{:.3g} km"},
     "radius_pairs": "The farthest pairs that it takes in:",
     "radius_none": "It takes in equal values alone.",
     "search_again": "Search so",
@@ -168,7 +170,7 @@ TEXTS: dict[str, Any] = {
     "score": "Score",
     "matched": "Values",
     "coverage": "Share",
-    "covered": "{} of {} values, {}",
+    "covered": "{} of {}, {}",
     "relationship": "Relationship",
     "relationships": {
         "1:1": "one row each",
@@ -184,7 +186,6 @@ TEXTS: dict[str, Any] = {
     "look_at": "Look at the table {}",
     "similar": "{} similar",
     "family": "Tables of one family",
-    "values": "{} values",
     "why": "What counts for and against",
     "why_of": "What counts for and against {}",
     "joined_rows_of": "Joined rows of {}",
@@ -193,8 +194,8 @@ TEXTS: dict[str, Any] = {
     # Join
     "join_with": "Join with {}",
     "nothing_joined": "Nothing can be joined so. Choose other columns, or another table.",
-    "rows_matched": "{} of {} rows find a partner, {}",
-    "rows_out": "{} rows become {}",
+    "rows_matched": "{} of {} with a partner, {}",
+    "rows_out": "{} in, {} out",
     "how": "Rows to keep",
     "hows": {"left": "All of mine", "inner": "Those with a partner", "outer": "All of both tables"},
     "preview_again": "Preview",
@@ -248,7 +249,7 @@ TEXTS: dict[str, Any] = {
     "learn_again": "Learn again",
     "accept_pairs": "Join these pairs",
     "no_pairs": "No pairs to review: each joined key is equal.",
-    "equal_pairs": "{} keys are equal",
+    "equal_pairs": "equal keys: {}",
     "difference": "Difference",
     # Transform
     "sql_hint": "A SELECT of DuckDB; the table is called t",
@@ -312,7 +313,7 @@ TEXTS: dict[str, Any] = {
     "least_score": "Smallest score",
     "graph_picture": "Tables that join with {}: an arrow leads to the key.",
     "graph_empty": "No table is likely to join with it by a key. Choose a smaller score.",
-    "graph_more": "{} further tables are not drawn; choose a larger score.",
+    "graph_more": "Tables that are not drawn: {}. Choose a larger score.",
     "edges": "Keys",
     "refers_to": "refers to",
     "search_graph": "Another table",

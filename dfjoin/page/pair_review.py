@@ -6,8 +6,10 @@ import difflib
 from dataclasses import dataclass
 from typing import Any
 
+import pandas as pd
+
 from dfjoin.api import auto_join
-from dfjoin.errors import InvalidParameterError, TableNotFoundError
+from dfjoin.errors import InvalidParameterError, TableNotFoundError, did_you_mean
 from dfjoin.page.steps import JoinPaired
 from dfjoin.page.work import TableState, Work
 
@@ -49,9 +51,9 @@ class ReviewForm:
             told["examples"] = right
         return told
 
-    def step(self, version: int) -> JoinPaired:
-        """Return the join as a step."""
-        return JoinPaired(self.table, version, self.arguments())
+    def step(self, edition: dict[str, Any]) -> JoinPaired:
+        """Return the join as a step of a lake of that edition, see `Work.edition`."""
+        return JoinPaired(self.table, arguments=self.arguments(), **edition)
 
 
 @dataclass(frozen=True)
@@ -146,9 +148,24 @@ def review_form(fields: Any, state: TableState, work: Work) -> ReviewForm:
         elif said == "open":
             answers.pop((left, right), None)
         if better and better != right:
+            _require_partner(work, table, right_on, better)
             answers |= {(left, right): False, (left, better): True}
     listed = tuple((left, right, is_right) for (left, right), is_right in answers.items())
     return ReviewForm(table, on, right_on, precision, listed, bool(fields.get("taught")))
+
+
+def _require_partner(work: Work, table: str, column: str, partner: str) -> None:
+    """Raise where a value that a person typed is none of the table."""
+    known = work.kept(("partners", table, column), lambda: set(_keys_of(work.lake.table(table, column)[column])))
+    if partner not in known:
+        raise InvalidParameterError(
+            f"the right partner must be a value of the column {column!r} of {table!r}, got {partner!r}"
+            f"{did_you_mean(partner, known)}; choose one of its values"
+        )
+
+
+def _keys_of(cells: pd.Series) -> list[str]:
+    return list(dict.fromkeys(cells.dropna().astype(str)))
 
 
 def review(work: Work, state: TableState, form: ReviewForm) -> Review:
@@ -180,5 +197,5 @@ def _review(work: Work, state: TableState, form: ReviewForm) -> Review:
     relation = report[0].get("relation", {})
     programs = [one["text"] for one in relation.get("transform", {}).get("programs", []) if one["support"]]
     estimate = relation.get("fuzzy", {}).get("estimated_precision")
-    partners = list(dict.fromkeys(other[form.right_on].dropna().astype(str)))[:_MOST_PARTNERS]
+    partners = _keys_of(other[form.right_on])[:_MOST_PARTNERS]
     return Review(pairs[:_SHOWN], len(pairs), n_equal, programs, estimate, report[0]["coverage"], partners)

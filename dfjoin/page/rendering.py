@@ -57,6 +57,7 @@ def environment() -> jinja2.Environment:
         "lines": lambda text: Markup(escape(visible_lines(str(text).split("\n")))),
         "n": lambda number: f"{number:,}",
         "pct": _percent,
+        "value": _value,
     }
     return made
 
@@ -66,6 +67,11 @@ def _finalized(value: Any) -> Any:
     if isinstance(value, Markup):
         return value
     return "" if value is None else visible(str(value))
+
+
+def _value(value: Any) -> Markup:
+    """Write what a form sends back: as it is, for what comes back has to be what was there."""
+    return escape("" if value is None else value)
 
 
 def _bar(share: float) -> Markup:
@@ -112,7 +118,7 @@ def cell_text(value: Any) -> str | None:
     if isinstance(value, np.floating):
         value = float(value)
     if isinstance(value, float):
-        text = f"{value:,.6g}" if abs(value) < 1e6 else f"{value:,.0f}"
+        text = f"{value:.15g}"
     elif isinstance(value, pd.Timestamp):
         text = str(value.date()) if value == value.normalize() else str(value)
     else:

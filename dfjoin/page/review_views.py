@@ -37,5 +37,5 @@ def answer_review(visit: Visit) -> Response:
     state = visit.state()
     form = review_form(visit.fields, state, visit.work)
     if visit.fields.get("accept"):
-        return visit.go(f"/s/{accepted(visit, state, form.step(visit.work.lake.version))}")
+        return visit.go(f"/s/{accepted(visit, state, form.step(visit.work.edition()))}")
     return _page(visit, state, form)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 from typing import Any
 
+from dfjoin._visible import visible
 from dfjoin.errors import InvalidParameterError
 from dfjoin.lake import Lake
+from dfjoin.page.sql_query import typed_frame
 from dfjoin.page.state_files import Recipe
 from dfjoin.page.steps import TableStep, step_of
 
@@ -49,6 +52,8 @@ def notebook(recipe: Recipe, lake: Lake) -> str:
 def _cells(recipe: Recipe, lake: Lake) -> list[str]:
     steps = [step_of(values) for values in recipe.steps]
     body = [_source(recipe.source), *(f"# {_title(step)}\n{step.code()}" for step in steps)]
+    if any("typed_frame(" in text for text in body):
+        body.insert(0, inspect.getsource(typed_frame).rstrip())
     text = "\n".join(body)
     imports = [f"import {name}" for name in ("tempfile",) if f"{name}." in text]
     others = [("duckdb", "duckdb"), ("pd", "pandas as pd"), ("pa", "pyarrow as pa")]
@@ -65,7 +70,7 @@ def _cells(recipe: Recipe, lake: Lake) -> list[str]:
 
 def _title(step: TableStep) -> str:
     """Write what a step does as a comment on one line."""
-    return " ".join(step.title().split())[:100]
+    return visible(" ".join(step.title().split()))[:100]
 
 
 def _source(source: dict[str, Any]) -> str:

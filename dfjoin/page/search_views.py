@@ -8,7 +8,7 @@ import numpy as np
 from starlette.responses import Response
 
 from dfjoin.errors import IncompatibleSettingsError, InvalidParameterError
-from dfjoin.page.hit_search import WAYS, SearchForm, facets_of, find, find_one, narrowed, search_form
+from dfjoin.page.hit_search import WAYS, SearchForm, brought_columns, facets_of, find, find_one, narrowed, search_form
 from dfjoin.page.join_preview import (
     HOWS,
     RULES,
@@ -42,7 +42,9 @@ def search(visit: Visit) -> Response:
         why = hits.why_empty()
     except IncompatibleSettingsError as error:
         hits, problem = None, str(error)
-    found = None if hits is None else narrowed(hits, visit.fields)
+    brought = [] if hits is None else brought_columns(visit.work, hits)
+    kept = [] if hits is None else narrowed(hits, visit.fields, brought)
+    rows = [] if hits is None else zip(_rows(hits), brought, kept, strict=True)
     return visit.render(
         "search.html",
         state=state,
@@ -50,9 +52,10 @@ def search(visit: Visit) -> Response:
         form=form,
         ways=WAYS,
         n_hits=0 if hits is None else len(hits),
-        hits=[] if found is None else [_hit(row) for row in _rows(found)],
+        hits=[_hit(row, names) for row, names, is_kept in rows if is_kept],
         n_cards=_SHOWN_CARDS,
-        facets=None if hits is None else facets_of(hits),
+        facets=None if hits is None else facets_of(hits, brought),
+        narrowing={name: visit.fields.get(name, "") for name in ("verdict", "folder", "word")},
         why=why,
         problem=problem,
         others=[name for name in state.frame.columns if name not in form.on][:8],
@@ -66,7 +69,7 @@ def _rows(hits: Any) -> list[dict[str, Any]]:
     return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
 
 
-def _hit(row: dict[str, Any]) -> dict[str, Any]:
+def _hit(row: dict[str, Any], brought: list[str]) -> dict[str, Any]:
     """Make what a card shows of a row of a result."""
     score = row.get("score", np.nan)
     relationship = row["relationship"]
@@ -74,7 +77,7 @@ def _hit(row: dict[str, Any]) -> dict[str, Any]:
         "score": None if score != score else score,
         "verdict": row.get("verdict", ""),
         "relationship": relationship if isinstance(relationship, str) else "",
-        "brings": [name for name in str(row.get("brings", "") or "").split(", ") if name],
+        "brings": brought,
         "n_similar": row.get("n_similar", 0),
         "copy": bool(row.get("copy", False)),
     }
@@ -124,7 +127,9 @@ def radius(visit: Visit) -> Response:
             pairs += found[found["distance"] > 0].assign(table=hits["table"].iloc[i]).to_dict("records")
     pairs.sort(key=lambda pair: -pair["distance"])
     unique = {(pair["query_value"], pair["candidate_value"]): pair for pair in pairs}
-    return visit.part("radius.html", pairs=list(unique.values())[:_EXAMPLES], n_hits=len(hits), form=form, state=state)
+    shown = list(unique.values())[:_EXAMPLES]
+    unit = WAYS[form.way].unit
+    return visit.part("radius.html", pairs=shown, n_hits=len(hits), form=form, state=state, unit=unit)
 
 
 # The join of a hit ----------------------------------------------------------------------------------------------
@@ -159,7 +164,7 @@ def accept_join(visit: Visit) -> Response:
     made = preview(visit.work, state, form)
     if not made.report:
         raise InvalidParameterError(TEXTS["nothing_joined"])
-    return visit.go(f"/s/{accepted(visit, state, JoinFound(made.plan, visit.work.lake.version))}")
+    return visit.go(f"/s/{accepted(visit, state, JoinFound(made.plan, **visit.work.edition()))}")
 
 
 def accepted(visit: Visit, state: TableState, step: Any) -> str:
@@ -170,7 +175,7 @@ def accepted(visit: Visit, state: TableState, step: Any) -> str:
     """
     later = visit.work.files.recipe(str(visit.fields.get("of", "")))
     at = str(visit.fields.get("at", ""))
-    if later is None or not at.isdecimal() or not 0 < int(at) <= len(later.steps):
+    if later is None or at not in map(str, range(1, len(later.steps) + 1)):
         return visit.work.add(state, step, visit.is_left).name
     recipe = state.recipe.then(json_of_step(step), *later.steps[int(at) :])
     return visit.work.run(recipe, visit.is_left).name

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import glob
 import hashlib
 import os
 import secrets
+import shutil
 import socket
 import tempfile
 import threading
@@ -137,12 +139,34 @@ def _site_of(source: Any, df: Any, make: Any) -> tuple[Any, str]:
     site = make(None)
 
     def build() -> Any:
-        if_exists = "add" if index.exists() else "error"
-        return _work(build_lake(place, index, if_exists=if_exists, engine="inline", progress=False), home)
+        return _work(_built(place, index), home)
 
     site.progress = BuildProgress(place, build, lambda work: setattr(site, "work", work))
     site.progress.start()
     return site, "/"
+
+
+def _built(place: str, index: Path) -> Lake:
+    """Build the index of a directory, or bring it up to date: what is new is added, what is gone removed."""
+    known: Lake | None
+    try:
+        known = open_lake(index)
+    except IndexNotFoundError:  # none yet, or one whose first build was ended
+        shutil.rmtree(index, ignore_errors=True)
+        known = None
+    if_exists = "error" if known is None else "add"
+    lake = build_lake(place, index, if_exists=if_exists, engine="inline", progress=False)
+    if known is None:
+        return lake
+    gone = [name for name in lake.tables["table"] if not _is_there(Path(place), name)]
+    return lake.remove([glob.escape(name) for name in gone]) if gone else lake
+
+
+def _is_there(place: Path, table: str) -> bool:
+    """Tell whether a table, or the file that holds it, still lies below a directory."""
+    path = place / table
+    above = (parent for parent in path.parents if parent.is_relative_to(place))
+    return path.exists() or any(parent.is_file() for parent in above)
 
 
 def _opened(source: Any) -> Lake | None:
@@ -158,7 +182,8 @@ def _opened(source: Any) -> Lake | None:
 def _work(lake: Lake, home: Path) -> Any:
     from dfjoin.page.work import Work
 
-    return Work(lake if lake.path.is_dir() else open_lake(lake.path), home)
+    own = open_lake(lake.path, version=lake.version, roots=lake.snapshot.moved)  # the page moves it, not the user's
+    return Work(own, home)
 
 
 def _first_path(work: Any, df: Any) -> str:

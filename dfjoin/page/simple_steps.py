@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -151,7 +152,8 @@ class Filter:
         """Write the step for Spark; None but for missing cells, since values compare by other rules there."""
         if self.operator not in ("is missing", "is there"):
             return None
-        return f"df = df[df[{self.column!r}].{'isNull' if self.operator == 'is missing' else 'isNotNull'}()]"
+        column = "`" + self.column.replace("`", "``") + "`"
+        return f"df = df[df[{column!r}].{'isNull' if self.operator == 'is missing' else 'isNotNull'}()]"
 
 
 def typed_value(cells: pd.Series, text: str) -> tuple[Any, bool]:
@@ -166,8 +168,7 @@ def typed_value(cells: pd.Series, text: str) -> tuple[Any, bool]:
         if pd.api.types.is_bool_dtype(cells.dtype):
             return text.strip().casefold() in ("true", "yes", "1"), False
         if pd.api.types.is_numeric_dtype(cells.dtype):
-            number = float(text)
-            return (int(number) if number.is_integer() else number), False
+            return _number(text), False
         if pd.api.types.is_datetime64_any_dtype(cells.dtype):
             return pd.Timestamp(text, tz=getattr(cells.dtype, "tz", None)).isoformat(), True
     except (ValueError, OverflowError) as error:
@@ -175,6 +176,17 @@ def typed_value(cells: pd.Series, text: str) -> tuple[Any, bool]:
             f"`value` must be of the type of the column {cells.name!r} ({cells.dtype}), got {text!r}; type such a value"
         ) from error
     return text, False
+
+
+def _number(text: str) -> int | float:
+    """Read a number, a whole one exactly; neither infinite nor none."""
+    try:
+        return int(text)
+    except ValueError:
+        number = float(text)
+    if not math.isfinite(number):
+        raise ValueError(text)
+    return int(number) if number.is_integer() else number
 
 
 @dataclass(frozen=True)
@@ -233,7 +245,9 @@ class Retype:
             changed = numbers.astype("Float64") if self.type == "number" else numbers.round().astype("Int64")
         else:
             raise InvalidParameterError(f"`type` must be one of {shortlist(TYPES)}, got {self.type!r}")
-        return df.assign(**{self.column: changed})
+        df = df.copy(deep=False)
+        df[self.column] = changed
+        return df
 
     def title(self) -> str:
         """Say what the step does."""
@@ -242,7 +256,7 @@ class Retype:
     def code(self) -> str:
         """Write the step in pandas."""
         changed = self._EXPRESSIONS[self.type].format(f"df[{self.column!r}]")
-        return f"df = df.assign(**{{{self.column!r}: {changed}}})"
+        return f"df = df.copy(deep=False)\ndf[{self.column!r}] = {changed}"
 
     def spark_code(self) -> str | None:
         """Spark reads texts of numbers and dates by other rules."""

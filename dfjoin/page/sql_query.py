@@ -1,9 +1,16 @@
-"""A query of a person over the current table, in a DuckDB that can reach nothing else."""
+"""A query of a person over the current table, in a process with a DuckDB that can reach nothing else."""
 
 from __future__ import annotations
 
+import json
+import os
+import subprocess
+import sys
+import tempfile
 import threading
+import time
 from collections.abc import Callable
+from pathlib import Path
 
 import pandas as pd
 import pyarrow as pa
@@ -11,12 +18,16 @@ import pyarrow as pa
 from dfjoin._optional import import_optional
 from dfjoin.errors import InvalidParameterError
 
-__all__ = ["TABLE", "SqlLimits", "run_query"]
+__all__ = ["TABLE", "SqlLimits", "run_query", "typed_frame"]
 
 TABLE = "t"
 """Name of the current table in a query."""
 
-_BATCH = 100_000
+_MOST_CHARACTERS = 100_000
+"""Of a query, which is kept with each state behind it."""
+
+_AT_ONCE = threading.BoundedSemaphore(2)
+"""Queries that run at once, each with the memory of its limits; others wait."""
 
 
 class SqlLimits:
@@ -25,9 +36,10 @@ class SqlLimits:
     Parameters
     ----------
     seconds : float
-        After that it is interrupted.
+        After that its process is ended.
     memory : int
-        Bytes that DuckDB may use, and that the result may have.
+        Bytes that DuckDB may use, and that the result may have. Where the system limits memory (Linux), the process
+        has no more than twice that.
     is_left : callable
         Tells whether the person has left; asked ten times a second.
     """
@@ -64,6 +76,7 @@ def run_query(df: pd.DataFrame, query: str, limits: SqlLimits | None = None) -> 
     Returns
     -------
     DataFrame
+        As `typed_frame` makes it.
 
     Raises
     ------
@@ -71,51 +84,90 @@ def run_query(df: pd.DataFrame, query: str, limits: SqlLimits | None = None) -> 
         If the query is not one SELECT, DuckDB refuses it, or it exceeds a limit; with the words of DuckDB.
     """
     limits = limits or SqlLimits()
-    duckdb = import_optional("duckdb", extra="page", purpose="a step of SQL")
-    connection = duckdb.connect(config=limits.config())
-    ended, reason = threading.Event(), []
-
-    def watch() -> None:
-        for _ in range(max(1, int(limits.seconds * 10))):
-            if ended.wait(0.1):
-                return
-            if limits.is_left():
-                reason.append("it was cancelled")
-                break
-        else:
-            reason.append(f"it took more than {limits.seconds:g} seconds")
-        while not ended.wait(0.05):  # once more, where nothing ran in that moment
-            connection.interrupt()
-
-    watcher = threading.Thread(target=watch, daemon=True)
+    import_optional("duckdb", extra="page", purpose="a step of SQL")
+    if len(query) > _MOST_CHARACTERS:
+        raise InvalidParameterError(
+            f"`query` must have at most {_MOST_CHARACTERS:,} characters, got {len(query):,}; make it shorter"
+        )
+    while not _AT_ONCE.acquire(timeout=0.1):
+        _refuse_left(limits)
     try:
-        statements = connection.extract_statements(query)
-        if len(statements) != 1 or statements[0].type != duckdb.StatementType.SELECT:
-            raise InvalidParameterError("`query` must be one SELECT over the table t; write a single statement")
-        connection.register(TABLE, pa.Table.from_pandas(df, preserve_index=False))
-        watcher.start()
-        return _collect(connection, query, limits.memory)
-    except duckdb.Error as error:
-        text = f"the query was stopped: {reason[0]}" if reason else str(error)
-        raise InvalidParameterError(text) from error
+        with tempfile.TemporaryDirectory(prefix="dfjoin-sql-") as name:
+            directory = Path(name)
+            _write_request(directory, df, query, limits)
+            _run_process(directory, limits)
+            problem = directory / "problem"
+            if not problem.exists():  # the system has ended it, since it got no more memory
+                raise InvalidParameterError(
+                    f"the query was stopped: it needs more than {limits.memory >> 20:,} MB; take fewer or smaller rows"
+                )
+            if problem.stat().st_size:
+                raise InvalidParameterError(problem.read_text("utf-8"))
+            with pa.OSFile(str(directory / "result.arrow")) as file:
+                return typed_frame(pa.ipc.open_file(file).read_all())
+    except (OSError, pa.ArrowException) as error:
+        raise InvalidParameterError(f"the result of the query cannot be a table ({error}); cast its columns") from error
     finally:
-        ended.set()
-        if watcher.ident is not None:
-            watcher.join()
-        connection.close()
+        _AT_ONCE.release()
 
 
-def _collect(connection: object, query: str, most_bytes: int) -> pd.DataFrame:
-    """Fetch the result in batches, as long as it is below the limit."""
-    result = connection.sql(query)  # type: ignore[attr-defined]
-    open_reader = getattr(result, "to_arrow_reader", None) or result.fetch_arrow_reader
-    batches, n_bytes = [], 0
-    reader = open_reader(_BATCH)
-    for batch in reader:
-        n_bytes += batch.nbytes
-        if n_bytes > most_bytes:
-            raise InvalidParameterError(
-                f"the query was stopped: its result has more than {most_bytes >> 20:,} MB; add a LIMIT or a condition"
-            )
-        batches.append(batch)
-    return pa.Table.from_batches(batches, reader.schema).to_pandas()
+def _write_request(directory: Path, df: pd.DataFrame, query: str, limits: SqlLimits) -> None:
+    request = {
+        "query": query,
+        "name": TABLE,
+        "config": limits.config(),
+        "memory": limits.memory,
+        "seconds": limits.seconds,
+    }
+    (directory / "request.json").write_text(json.dumps(request), "ascii")
+    table = pa.Table.from_pandas(df, preserve_index=False)
+    with pa.ipc.new_file(str(directory / "table.arrow"), table.schema) as writer:
+        writer.write_table(table)
+
+
+def _run_process(directory: Path, limits: SqlLimits) -> None:
+    """Wait for the process of a query, which is ended when its time is over or the person has left."""
+    command = [sys.executable, "-P", str(Path(__file__).with_name("sql_process.py")), str(directory)]
+    found = {"PYTHONPATH": os.pathsep.join(sys.path), "ARROW_DEFAULT_MEMORY_POOL": "system"}
+    end = time.monotonic() + limits.seconds
+    with subprocess.Popen(
+        command,
+        env=os.environ | found,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    ) as process:
+        try:
+            while True:
+                try:
+                    process.wait(min(0.1, limits.seconds))
+                    return
+                except subprocess.TimeoutExpired:
+                    _refuse_left(limits)
+                if time.monotonic() > end:
+                    raise InvalidParameterError(f"the query was stopped: it took more than {limits.seconds:g} seconds")
+        finally:
+            process.kill()
+
+
+def _refuse_left(limits: SqlLimits) -> None:
+    if limits.is_left():
+        raise InvalidParameterError("the query was stopped: it was cancelled")
+
+
+def typed_frame(table: pa.Table) -> pd.DataFrame:
+    """Make a frame of a table of Arrow: whole numbers stay exact beside missing cells, decimals become numbers."""
+    columns = []
+    for column in table.columns:
+        if pa.types.is_decimal(column.type):
+            try:
+                column = column.cast(pa.int64())
+            except pa.ArrowInvalid:  # digits behind the point, or too many before it
+                column = column.cast(pa.float64())
+        elif pa.types.is_date32(column.type):
+            column = column.cast(pa.timestamp("ms"))
+        columns.append(column)
+    whole = ("Int8", "Int16", "Int32", "Int64", "UInt8", "UInt16", "UInt32", "UInt64")
+    dtypes = {pa.type_for_alias(name.lower()): pd.array([], name).dtype for name in whole}
+    dtypes[pa.bool_()] = pd.BooleanDtype()
+    return pa.table(columns, table.column_names).to_pandas(types_mapper=dtypes.get)

@@ -28,7 +28,7 @@ _UNSAFE = re.compile(r"[^\w.\- ]+")
 _MOST_CHARACTERS = 80
 
 RESULT_BYTES = 2 << 30
-"""Bytes of results that are kept, and of sources; what was used the longest ago goes first."""
+"""Bytes of results that are kept, and of sources; what was used the longest ago goes first. See `StateFiles`."""
 
 
 @dataclass(frozen=True)
@@ -94,7 +94,7 @@ class StateFiles:
     home : Path
         Made if it is not there; only its owner may read it.
     most_bytes : int
-        Bytes of results, and of sources, that are kept at most.
+        Bytes of results, and of sources, that are kept at most; of states, which are small, a part of 32 of it.
     """
 
     def __init__(self, home: Path, most_bytes: int = RESULT_BYTES) -> None:
@@ -111,14 +111,17 @@ class StateFiles:
             text = json.dumps({"source": part.source, "steps": part.steps}, ensure_ascii=True)
             with _written(self._home / "states" / f"{part.name}.json") as path:
                 path.write_text(text, "ascii")
+        self._trim("states")
         return recipe.name
 
     def recipe(self, name: str) -> Recipe | None:
         """Return the state of a name; None if there is none."""
         if _NAME.fullmatch(name) is None:
             return None
+        path = self._home / "states" / f"{name}.json"
         try:
-            values = json.loads((self._home / "states" / f"{name}.json").read_text("ascii"))
+            values = json.loads(path.read_text("ascii"))
+            os.utime(path)
         except (OSError, ValueError):
             return None
         return Recipe(values["source"], tuple(values["steps"]))
@@ -169,7 +172,8 @@ class StateFiles:
         return df
 
     def _trim(self, part: str) -> None:
-        """Remove files until the rest has `most_bytes`, the one used the longest ago first, but never the last one."""
+        """Remove files until the rest fits, the one used the longest ago first, but never the last one."""
+        most = self._most_bytes // 32 if part == "states" else self._most_bytes
         with self._lock:
             found = []
             for path in (self._home / part).rglob("*"):
@@ -177,7 +181,7 @@ class StateFiles:
                     if path.is_file():
                         status = path.stat()
                         found.append((status.st_mtime_ns, status.st_size, path))
-            excess = sum(size for _, size, _ in found) - self._most_bytes
+            excess = sum(size for _, size, _ in found) - most
             for _, size, path in sorted(found)[:-1]:
                 if excess <= 0:
                     break

@@ -46,11 +46,14 @@ class JoinFound:
         A `JoinPlan`.
     version : int
         Of the index that the table was found in.
+    index : str
+        UUID of the index.
     """
 
     kind: ClassVar[str] = "join"
     plan: dict[str, Any]
     version: int
+    index: str = ""
 
     def run(self, df: pd.DataFrame, lake: Lake) -> pd.DataFrame:
         """Join the table."""
@@ -82,14 +85,17 @@ class JoinPaired:
     ----------
     table : str
     version : int
+        Of the index, as in `JoinFound`.
     arguments : dict
         Of `dfjoin.auto_join`: ``on, right_on, precision, reviewed`` and the like.
+    index : str
     """
 
     kind: ClassVar[str] = "pairs"
     table: str
     version: int
     arguments: dict[str, Any] = field(default_factory=dict)
+    index: str = ""
 
     def run(self, df: pd.DataFrame, lake: Lake) -> pd.DataFrame:
         """Join the table."""
@@ -130,10 +136,11 @@ class RunSql:
     def code(self) -> str:
         """Write the query for DuckDB."""
         lines = self.query.strip().replace("\\", "\\\\").replace('"""', '\\"\\"\\"')
+        written = "".join(map(_as_written, lines))
         return (
             "with duckdb.connect() as connection:\n"
             f'    connection.register("{TABLE}", pa.Table.from_pandas(df, preserve_index=False))\n'
-            f'    df = connection.sql("""\n{lines}\n""").to_arrow_table().to_pandas()'
+            f'    df = typed_frame(connection.sql("""\n{written}\n""").to_arrow_table())'
         )
 
     def spark_code(self) -> str | None:
@@ -165,6 +172,13 @@ def step_of(values: dict[str, Any]) -> TableStep:
 def json_of_step(step: Any) -> dict[str, Any]:
     """Write a step as plain JSON values."""
     return {"kind": step.kind, **asdict(step)}
+
+
+def _as_written(character: str) -> str:
+    """Write a character of a text of several lines as a literal has it: no file of Python holds a NUL or a lone CR."""
+    if character == "\n" or character.isprintable():
+        return character
+    return character.encode("unicode_escape").decode("ascii")
 
 
 def _as_code(value: Any) -> str:

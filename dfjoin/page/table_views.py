@@ -8,7 +8,7 @@ from typing import Any
 
 from starlette.responses import Response
 
-from dfjoin.errors import InvalidParameterError
+from dfjoin.errors import InvalidParameterError, shortlist
 from dfjoin.page.column_cards import column_cards, is_place
 from dfjoin.page.given_table import DIALECT_OPTIONS
 from dfjoin.page.hit_search import WAYS, folder_of, proposed_key
@@ -96,8 +96,11 @@ def read_again(visit: Visit) -> Response:
     options: dict[str, Any] = {}
     for name in DIALECT_OPTIONS:
         value = str(visit.fields.get(name, "")).strip(" ")
+        legal = [one for one, _ in TEXTS["dialect"][name][1]]
+        if value and value not in legal:
+            raise InvalidParameterError(f"`{name}` must be one of {shortlist(legal)}, got {value!r:.50}")
         if value:
-            options[name] = int(value) if name == "header" and value.isdecimal() else value.replace("\\t", "\t")
+            options[name] = int(value) if name == "header" else value.replace("\\t", "\t")
     table = str(visit.fields.get("table", "")) or state.recipe.source["table"]
     return visit.go(f"/s/{visit.work.read_again(state.recipe, table, options)}")
 

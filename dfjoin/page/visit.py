@@ -6,21 +6,27 @@ import asyncio
 import threading
 from collections.abc import Callable
 from contextlib import suppress
-from typing import Any
+from typing import Any, cast
 
 from starlette.datastructures import FormData
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
-from dfjoin.errors import DfjoinError
+from dfjoin.errors import DfjoinError, warnings_told
 from dfjoin.page.page_texts import TEXTS
 from dfjoin.page.rendering import environment
-from dfjoin.page.work import StepError, TableState, Work, warnings_told
+from dfjoin.page.work import StepError, TableState, Work
 
 __all__ = ["UnknownState", "Visit", "handler"]
 
 _MOST_TEXT = 64 << 20
 """Bytes of a field of a form: what a person pastes."""
+
+_MOST_FIELDS = 100_000
+"""Fields of a form: a wide table has some for each column, a review for each pair."""
+
+_CLIENT_CLOSED_REQUEST = 499
+"""Status for somebody who has left, as nginx has it; nobody reads it."""
 
 _LOOKED_AT = 0.2
 """Seconds between two looks whether the person is still there."""
@@ -112,8 +118,8 @@ class Visit:
         self._left.set()
 
 
-async def _in_thread(make: Callable[[], Response]) -> Response:
-    """Await what a thread makes. The thread does not outlive the process: an interrupt ends the server, busy or not."""
+def _in_thread(make: Callable[[], Response]) -> asyncio.Future[Response]:
+    """Return what a thread will make. It does not outlive the process: an interrupt ends the server, busy or not."""
     loop = asyncio.get_running_loop()
     made: asyncio.Future[Response] = loop.create_future()
 
@@ -131,24 +137,38 @@ async def _in_thread(make: Callable[[], Response]) -> Response:
             loop.call_soon_threadsafe(tell, result, problem)
 
     threading.Thread(target=run, name="dfjoin-page", daemon=True).start()
-    return await made
+    return made
 
 
 def handler(function: Callable[[Visit], Response]) -> Callable[[Request], Any]:
     """Make an endpoint of a function that answers a visit; it runs in a thread."""
 
     async def endpoint(request: Request) -> Response:
-        form = None
-        if request.method == "POST":
-            form = await request.form(max_part_size=_MOST_TEXT)
-        visit = Visit(request, form)
-        watching = asyncio.create_task(visit.watch())
-        try:
-            async with visit.site.at_once:
-                return await _in_thread(lambda: visit.answer(function))
-        finally:
-            watching.cancel()
-            if form is not None:
-                await form.close()
+        async with request.app.state.site.at_once:
+            form = None
+            if request.method == "POST":
+                try:
+                    form = await request.form(max_part_size=_MOST_TEXT, max_fields=_MOST_FIELDS)
+                except ClientDisconnect:
+                    return Response(status_code=_CLIENT_CLOSED_REQUEST)
+            try:
+                return await _answered(Visit(request, form), function)
+            finally:
+                if form is not None:
+                    await form.close()
 
     return endpoint
+
+
+async def _answered(visit: Visit, function: Callable[[Visit], Response]) -> Response:
+    """Answer a visit, as long as somebody waits for it: who has left holds no place."""
+    if await visit.request.is_disconnected():
+        return Response(status_code=_CLIENT_CLOSED_REQUEST)
+    watching: asyncio.Future[Any] = asyncio.create_task(visit.watch())
+    made: asyncio.Future[Any] = _in_thread(lambda: visit.answer(function))
+    try:
+        await asyncio.wait({made, watching}, return_when=asyncio.FIRST_COMPLETED)
+        return cast(Response, made.result()) if made.done() else Response(status_code=_CLIENT_CLOSED_REQUEST)
+    finally:
+        watching.cancel()
+        made.cancel()

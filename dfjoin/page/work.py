@@ -4,25 +4,22 @@ from __future__ import annotations
 
 import hashlib
 import threading
-import warnings
 from collections import OrderedDict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import Future
-from contextlib import contextmanager
-from contextvars import ContextVar
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
-from dfjoin.errors import DfjoinError, DfjoinWarning, InvalidParameterError
+from dfjoin.errors import DfjoinError, InvalidParameterError, warn, warnings_told
 from dfjoin.lake import Lake, open_lake
 from dfjoin.page.given_table import GivenTable, read_given
 from dfjoin.page.state_files import Recipe, StateFiles, as_stored, digest
 from dfjoin.page.steps import RunSql, TableStep, json_of_step, step_of
 
-__all__ = ["LatestValues", "StepError", "TableState", "Work", "warnings_told"]
+__all__ = ["LatestValues", "StepError", "TableState", "Work"]
 
 _FRAME_BYTES = 1 << 30
 """Bytes of frames that are in memory, beside those that a request uses."""
@@ -109,31 +106,6 @@ class LatestValues:
         return value
 
 
-_told: ContextVar[list[str] | None] = ContextVar("told", default=None)
-_showwarning = warnings.showwarning
-
-
-@contextmanager
-def warnings_told() -> Iterator[list[str]]:
-    """Collect what dfjoin warns of in this request, and in no other; further threads go on as they do."""
-
-    def show(message: Any, category: type[Warning], *rest: Any, **named: Any) -> None:
-        told = _told.get()
-        if told is None or not issubclass(category, DfjoinWarning):
-            _showwarning(message, category, *rest, **named)
-        elif str(message) not in told:
-            told.append(str(message))
-
-    told: list[str] = []
-    token = _told.set(told)
-    warnings.simplefilter("always", DfjoinWarning)
-    warnings.showwarning = show  # type: ignore[assignment]
-    try:
-        yield told
-    finally:
-        _told.reset(token)
-
-
 def _with_warnings(make: Callable[[], Any]) -> tuple[Any, list[str]]:
     """Make a value, and note what dfjoin warns of."""
     with warnings_told() as told:
@@ -141,10 +113,9 @@ def _with_warnings(make: Callable[[], Any]) -> tuple[Any, list[str]]:
 
 
 def _tell_again(value: Any, told: list[str]) -> Any:
-    """Return a value; tell the request what dfjoin warned of when it was made."""
-    of_request = _told.get()
-    if of_request is not None:
-        of_request += [text for text in told if text not in of_request]
+    """Return a value; warn again of what dfjoin warned of when it was made."""
+    for text in told:
+        warn(text)
     return value
 
 
@@ -185,8 +156,12 @@ class Work:
     def start_with_table(self, table: str) -> str:
         """Take a table of the lake, and return the state."""
         frame = as_stored(self.lake.table(table))
-        source = {"kind": "lake", "name": table, "sha256": _fingerprint(frame), "version": self.lake.version}
+        source = {"kind": "lake", "name": table, "sha256": _fingerprint(frame), **self.edition()}
         return self._keep_read(Recipe(source), frame)
+
+    def edition(self) -> dict[str, Any]:
+        """Name the index and its version, as sources and steps of the lake keep them."""
+        return {"version": self.lake.version, "index": self.lake.manifest.index_uuid}
 
     def start_with_frame(self, df: pd.DataFrame, content: Path) -> str:
         """Take a frame of Python, which is kept as Parquet, and return the state."""
@@ -207,7 +182,7 @@ class Work:
     def _keep_read(self, recipe: Recipe, frame: pd.DataFrame) -> str:
         self.files.keep(recipe)
         stored = as_stored(frame)
-        self.files.keep_result(self._key(recipe), stored)
+        self.files.keep_result(_key(recipe, self.lake), stored)
         return recipe.name
 
     # States ------------------------------------------------------------------------------------------------
@@ -235,60 +210,62 @@ class Work:
 
     def _made(self, recipe: Recipe, is_left: Callable[[], bool] | None) -> TableState:
         """Make the table of a state from the nearest one before that is kept."""
+        lake = self.lake  # of this version throughout, whoever takes the next one meanwhile
         frame = None
         n_done = len(recipe.steps)
-        while n_done > 0 and (frame := self._kept_frame(recipe.first(n_done))) is None:
+        while n_done > 0 and (frame := self._kept_frame(recipe.first(n_done), lake)) is None:
             n_done -= 1
         if frame is None:
-            frame = self._source_frame(recipe)
+            frame = self._source_frame(recipe, lake)
         for number in range(n_done, len(recipe.steps)):
+            if is_left is not None and is_left():
+                raise InvalidParameterError("the steps were cancelled")
             try:
                 step = step_of(recipe.steps[number])
-                made = step.run(frame, self.lake, is_left) if isinstance(step, RunSql) else step.run(frame, self.lake)
+                made = step.run(frame, lake, is_left) if isinstance(step, RunSql) else step.run(frame, lake)
                 frame = as_stored(made)
             except DfjoinError as error:
                 raise StepError(number + 1, str(error), recipe) from error
             part = recipe.first(number + 1)
-            self.files.keep_result(self._key(part), frame)
-        self._frames.get(self._key(recipe), lambda: frame, _bytes_of)
+            self.files.keep_result(_key(part, lake), frame)
+        self._frames.get(_key(recipe, lake), lambda: frame, _bytes_of)
         return TableState(recipe, frame, self._notes(recipe))
 
-    def _kept_frame(self, recipe: Recipe) -> pd.DataFrame | None:
-        key = self._key(recipe)
+    def _kept_frame(self, recipe: Recipe, lake: Lake) -> pd.DataFrame | None:
+        key = _key(recipe, lake)
         found: pd.DataFrame | None = self._frames.get(key, lambda: self.files.result(key), _bytes_of)
         return found
 
-    def _source_frame(self, recipe: Recipe) -> pd.DataFrame:
+    def _source_frame(self, recipe: Recipe, lake: Lake) -> pd.DataFrame:
         first = recipe.first(0)
-        frame = self._kept_frame(first)
+        frame = self._kept_frame(first, lake)
         if frame is None:
             try:
                 if recipe.source["kind"] == "lake":
-                    frame = as_stored(self.lake.table(recipe.source["name"]))
+                    frame = as_stored(lake.table(recipe.source["name"]))
                 else:
                     frame = as_stored(self.read_source(recipe.source).frame)
             except DfjoinError as error:
                 raise StepError(0, str(error), recipe) from error
-            self.files.keep_result(self._key(first), frame)
-            self._frames.get(self._key(first), lambda: frame, _bytes_of)
+            self.files.keep_result(_key(first, lake), frame)
+            self._frames.get(_key(first, lake), lambda: frame, _bytes_of)
         return frame
-
-    def _key(self, recipe: Recipe) -> str:
-        """Name the table of a state: the index and its version count where the lake takes part."""
-        uses_lake = recipe.source["kind"] == "lake" or any(step["kind"] in ("join", "pairs") for step in recipe.steps)
-        index = [self.lake.manifest.index_uuid, self.lake.version] if uses_lake else []
-        return digest([recipe.name, *index])
 
     def _notes(self, recipe: Recipe) -> list[str]:
         """Say what is another than it was when the state was made."""
-        versions = {step["version"] for step in recipe.steps if "version" in step}
+        made_with = [part for part in (recipe.source, *recipe.steps) if "version" in part]
         notes = []
         if recipe.source["kind"] == "lake":
-            versions.add(recipe.source["version"])
-            now = self.kept(("fingerprint", recipe.first(0).name), lambda: _fingerprint(self._source_frame(recipe)))
+            now = self.kept(
+                ("fingerprint", recipe.first(0).name), lambda: _fingerprint(self._source_frame(recipe, self.lake))
+            )
             if now != recipe.source["sha256"]:
                 notes.append(f"The table {recipe.source['name']} is not the one that this page was made with.")
-        before = sorted(versions - {self.lake.version})
+        own = self.lake.manifest.index_uuid
+        made_here = [part for part in made_with if part.get("index", own) in ("", own)]
+        if len(made_here) < len(made_with):
+            notes.append("This page was made with another index, which was replaced; its steps were run with this one.")
+        before = sorted({part["version"] for part in made_here} - {self.lake.version})
         if before:
             shown = ", ".join(map(str, before))
             notes.append(
@@ -328,10 +305,24 @@ class Work:
     def newer_version(self) -> int | None:
         """Return the version that another process has committed since; None if this is the latest."""
         try:
-            latest = open_lake(self.lake.path).version
+            latest = self._latest()
         except DfjoinError:
             return None
-        return latest if latest != self.lake.version else None
+        is_same = latest.manifest.index_uuid == self.lake.manifest.index_uuid and latest.version == self.lake.version
+        return None if is_same else latest.version
+
+    def refresh(self) -> None:
+        """Go to the latest version of the index."""
+        self.lake = self._latest()
+
+    def _latest(self) -> Lake:
+        return open_lake(self.lake.path, roots=self.lake.snapshot.moved)
+
+
+def _key(recipe: Recipe, lake: Lake) -> str:
+    """Name the table of a state: the index and its version count where the lake takes part."""
+    uses_lake = recipe.source["kind"] == "lake" or any(step["kind"] in ("join", "pairs") for step in recipe.steps)
+    return digest([recipe.name, *([lake.manifest.index_uuid, lake.version] if uses_lake else [])])
 
 
 def _fulfil(made: Future[Any], make: Callable[[], Any]) -> None:

@@ -1,15 +1,24 @@
 """Who may speak to the page, and what it refuses: requests without a token, of other sites, that reach for files."""
 
+import gzip
 import http.client
 import random
 import socket
+import sqlite3
 import time
+import zipfile
 from urllib.parse import urlsplit
 
+import duckdb
 import httpx
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
+from pyarrow import feather, orc
 
-from dfjoin.page.guard import MOST_UPLOADED
+from dfjoin.errors import TableReadError
+from dfjoin.page import given_table
+from dfjoin.page.guard import MOST_UPLOADED, Guard
 
 PATHS = ["/", "/lake", "/static/page.css", "/s/0123456789abcdef0123456789abcdef", "/nothing"]
 
@@ -126,7 +135,6 @@ def test_the_name_of_an_upload_is_no_path(client, name, no_user_files):
 @pytest.mark.parametrize(
     "path",
     [
-        "/static/../serve.py",
         "/static/%2e%2e/serve.py",
         "/static/..%2fserve.py",
         "/static//etc/passwd",
@@ -166,9 +174,7 @@ def test_script_in_names_and_cells_is_text(client):
 
 
 def test_a_compressed_file_that_is_huge_when_unpacked_is_refused(client, monkeypatch):
-    import gzip
     import io
-    import zipfile
 
     monkeypatch.setattr("dfjoin.page.given_table.UNPACKED_BYTES", 1 << 22)
     rows = b"a,b\n" + b"1,2\n" * (2 << 20)
@@ -189,3 +195,58 @@ def test_random_requests_are_refused_or_harmless(client, people, wide):
     assert statuses and max(statuses) < 500, {s: n for s, n in statuses.items() if s >= 500}
     start = time.monotonic()
     assert client.get("/lake").status_code == 200 and time.monotonic() - start < 20
+
+
+def test_what_is_packed_within_what_is_packed_is_counted(tmp_path, monkeypatch):
+    monkeypatch.setattr(given_table, "UNPACKED_BYTES", 1 << 22)
+    with zipfile.ZipFile(tmp_path / "a.zip", "w") as archive:
+        archive.writestr("x.csv.gz", gzip.compress(b"a,b\n" + b"1,2\n" * (2 << 20)))
+    coded = pa.DictionaryArray.from_arrays(pa.array([0] * 300, pa.int32()), pa.array(["x" * 100_000]))
+    pq.write_table(pa.table({"a": coded}).cast(pa.schema([("a", pa.string())])), tmp_path / "b.parquet")
+    zeros = pa.table({"a": pa.array([0] * (1 << 20))})
+    feather.write_feather(zeros, tmp_path / "c.feather", compression="zstd")
+    orc.write_table(zeros, tmp_path / "d.orc")
+    for path in sorted(tmp_path.iterdir()):
+        with pytest.raises(TableReadError, match="when it is unpacked; bring a part of it"):
+            given_table.read_given(path, {})
+
+
+def test_views_of_a_database_are_not_read(tmp_path):
+    with duckdb.connect(str(tmp_path / "v.duckdb")) as base:
+        base.execute("CREATE TABLE k AS SELECT range AS a, 'x' AS b FROM range(5)")
+        base.execute('CREATE VIEW "v""w" AS SELECT range AS a, md5(range::VARCHAR) AS b FROM range(100000000000)')
+    with sqlite3.connect(tmp_path / "v.sqlite") as base:
+        base.execute("CREATE TABLE k AS SELECT 1 AS a, 'x' AS b UNION SELECT 2, 'y'")
+        base.execute("CREATE VIEW v AS WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c) SELECT x FROM c")
+    for name in ("v.duckdb", "v.sqlite"):
+        assert given_table.read_given(tmp_path / name, {}).tables == [f"{name}/k"]
+    with zipfile.ZipFile(tmp_path / "v.zip", "w") as archive:
+        archive.write(tmp_path / "v.sqlite", "v.sqlite")
+    with pytest.raises(TableReadError, match="an archive that holds a database cannot be brought"):
+        given_table.read_given(tmp_path / "v.zip", {})
+    (tmp_path / "bad.duckdb").write_bytes(b"nothing" * 1000)
+    with pytest.raises(TableReadError, match="the file cannot be read"):
+        given_table.read_given(tmp_path / "bad.duckdb", {})
+
+
+def test_an_odd_neighbour_hides_no_cookie_and_the_token_always_leaves_the_address(server, origin):
+    token = server.url.rpartition("token=")[2]
+    cookie = f'other={{"a": 1}}; dfjoin-{urlsplit(origin).port}={token}'
+    assert httpx.get(f"{origin}/lake", headers={"Cookie": cookie}).status_code == 200
+    again = httpx.get(f"{origin}/lake?x=1&token=old", headers={"Cookie": cookie})
+    assert again.status_code == 303 and again.headers["location"] == "/lake?x=1"
+
+
+def test_browsers_leave_the_usual_port_out():
+    guard = Guard(None, "token", 80)
+    assert guard._is_own_host("127.0.0.1") and guard._is_own_host("[::1]") and guard._is_own_host("localhost:80")
+    assert not guard._is_own_host("evil.example") and not Guard(None, "token", 8000)._is_own_host("127.0.0.1")
+
+
+def test_a_path_that_no_client_tidied_reaches_no_file(client, origin):
+    place = urlsplit(origin)
+    connection = http.client.HTTPConnection(place.netloc)
+    cookie = "; ".join(f"{name}={value}" for name, value in client.cookies.items())
+    connection.request("GET", "/static/../serve.py", headers={"Cookie": cookie})
+    answer = connection.getresponse()
+    assert answer.status == 404 and b"import" not in answer.read()

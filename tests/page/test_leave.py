@@ -53,7 +53,7 @@ def test_the_script_makes_the_table(client, long_way, parquet, tmp_path, monkeyp
     script = client.get(f"{long_way}/download/py").text
     pd.testing.assert_frame_equal(run_script(script, tmp_path, monkeypatch), table)
     imported = set(re.findall(r"^import (\w+)", script, re.MULTILINE))
-    assert imported == {"tempfile", "duckdb", "pyarrow", "dfjoin"}
+    assert imported == {"tempfile", "duckdb", "pandas", "pyarrow", "dfjoin"}
 
 
 def test_the_notebook_makes_the_table(client, long_way, parquet, tmp_path, monkeypatch):
@@ -212,3 +212,8 @@ def test_reviewed_pairs_of_another_form_are_refused(value):
         dfjoin.errors.InvalidTypeError, match=r"`reviewed` must be (a list of|triples of two texts and a bool,)"
     ):
         dfjoin.auto_join(frame, frame, on="a", reviewed=value)
+
+
+def test_formulas_of_every_column_of_texts_are_escaped():
+    frame = pd.DataFrame({"self": pd.Categorical(["=1+1", "x"]), "b": ["\n=1", "\uff1d1"]})
+    assert escaped_formulas(frame).to_dict("list") == {"self": ["'=1+1", "x"], "b": ["'\n=1", "'\uff1d1"]}

@@ -1,20 +1,35 @@
 """Starting the page: from Python, from a shell, with an index or a directory of tables; and how it ends."""
 
+import asyncio
 import json
 import re
 import socket
 import subprocess
 import sys
+import threading
 import time
+import warnings
+from types import SimpleNamespace
 
 import httpx
 import pandas as pd
 import pytest
+from starlette.requests import Request
 
 import dfjoin
 from dfjoin.cli.main import main
-from dfjoin.errors import IndexNotFoundError, InvalidParameterError, InvalidTypeError, MissingDependencyError
+from dfjoin.errors import (
+    IndexNotFoundError,
+    InvalidParameterError,
+    InvalidTypeError,
+    MissingDependencyError,
+    warn,
+    warnings_told,
+)
 from dfjoin.page import serve
+from dfjoin.page.build_progress import BuildProgress
+from dfjoin.page.site import Site
+from dfjoin.page.visit import handler
 from tests.conftest import PROJECT
 
 
@@ -180,3 +195,68 @@ def test_a_busy_server_ends_with_an_interrupt(example_lake, tmp_path):
     command = [sys.executable, "-c", code, str(example_lake.path)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=45, cwd=PROJECT, check=False)
     assert done.stdout == "ended\n", done.stderr
+
+
+def test_a_build_that_was_ended_begins_anew_and_deleted_files_are_forgotten(tmp_path):
+    data, index = tmp_path / "data", tmp_path / "index"
+    data.mkdir()
+    (index / "segments").mkdir(parents=True)
+    for name in ("a", "b"):
+        (data / f"{name}.csv").write_text("k,v\n1,x\n2,y\n")
+    assert serve._built(str(data), index).tables["table"].tolist() == ["a.csv", "b.csv"]
+    (data / "b.csv").unlink()
+    assert serve._built(str(data), index).tables["table"].tolist() == ["a.csv"]
+
+
+def test_a_build_that_fails_for_any_reason_is_told():
+    progress = BuildProgress("x", lambda: 1 / 0, print)
+    progress._run()
+    assert progress.problem == "division by zero"
+
+
+def test_the_page_moves_no_object_and_no_filter_of_the_user(tmp_path):
+    lake = dfjoin.build_lake({"a": pd.DataFrame({"k": ["x", "y"]})}, tmp_path / "i", engine="inline", progress=False)
+    work = serve._work(lake, tmp_path / "home")
+    dfjoin.open_lake(tmp_path / "i").add({"b": pd.DataFrame({"k": ["x"]})}, engine="inline", progress=False)
+    work.refresh()
+    assert (work.lake.version, lake.version) == (2, 1)
+    shown, filters = warnings.showwarning, list(warnings.filters)
+    with warnings_told() as told:
+        warn("once")
+        warn("once")
+    assert told == ["once"] and warnings.showwarning is shown and warnings.filters == filters
+
+
+def test_who_has_left_holds_no_place(example_lake):
+    begun, ended = threading.Event(), threading.Event()
+
+    def slow(visit):
+        begun.set()
+        ended.wait(30)
+
+    async def leave():
+        messages = iter([{"type": "http.request", "body": b""}])
+
+        async def receive():
+            message = next(messages, None)
+            if message is None:
+                while not begun.is_set():
+                    await asyncio.sleep(0.01)
+                return {"type": "http.disconnect"}
+            return message
+
+        site = Site(object())
+        scope = {
+            "type": "http",
+            "method": "GET",
+            "path": "/",
+            "query_string": b"",
+            "headers": [],
+            "app": SimpleNamespace(),
+        }
+        scope["app"].state = SimpleNamespace(site=site)
+        answer = await asyncio.wait_for(handler(slow)(Request(scope, receive)), 5)
+        return answer.status_code, site.at_once.locked()
+
+    assert asyncio.run(leave()) == (499, False) and begun.is_set()
+    ended.set()

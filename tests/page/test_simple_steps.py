@@ -111,3 +111,15 @@ def test_what_is_no_value_of_the_column_is_refused():
 def test_values_that_are_no_step_are_refused(values):
     with pytest.raises(InvalidParameterError, match="a step must be what the page wrote"):
         step_of(values)
+
+
+def test_numbers_are_read_exactly_and_columns_have_any_name():
+    assert typed_value(DF["n"], "9007199254740993") == (9007199254740993, False)
+    for text in ("inf", "nan"):
+        with pytest.raises(InvalidParameterError, match="`value` must be of the type of the column 'n'"):
+            typed_value(DF["n"], text)
+    frame = pd.DataFrame({"self": [1]})
+    names = {"df": frame, "pd": pd}
+    exec(Retype("self", "text").code(), names)
+    assert Retype("self", "text").run(frame, None)["self"].tolist() == names["df"]["self"].tolist() == ["1"]
+    assert "df['`a.b`']" in Filter("a.b", "is there").spark_code()

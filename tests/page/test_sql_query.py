@@ -1,5 +1,6 @@
 """SQL of a person: what it computes, and what it cannot reach."""
 
+import ast
 import threading
 import time
 
@@ -8,6 +9,7 @@ import pytest
 
 from dfjoin.errors import InvalidParameterError
 from dfjoin.page.sql_query import SqlLimits, run_query
+from dfjoin.page.steps import RunSql
 
 DF = pd.DataFrame({"a": [3, 1, 2], "b": ["x", "y", None]})
 
@@ -93,3 +95,31 @@ def test_an_error_has_the_words_of_duckdb_and_its_place():
         run_query(DF, "SELECT c FROM t")
     with pytest.raises(InvalidParameterError, match=r"Parser Error[\s\S]*LINE 2: FROM FROM t"):
         run_query(DF, "SELECT a\nFROM FROM t")
+
+
+def test_texts_that_duckdb_does_not_count_are_bounded():
+    with pytest.raises(InvalidParameterError, match=r"Out of Memory|it needs more than 64 MB"):
+        run_query(DF, "SELECT repeat('x', 1000000) AS s FROM range(2500)", SqlLimits(memory=64 << 20))
+    with pytest.raises(InvalidParameterError, match=r"`query` must have at most 100,000 characters, got 100,001"):
+        run_query(DF, "x" * 100_001)
+
+
+def test_whole_numbers_decimals_and_dates_keep_their_type():
+    made = run_query(DF, "SELECT sum(a) AS s, 1.5 * count(*) AS m, DATE '2024-01-02' AS d FROM t")
+    assert (
+        made["s"].tolist() == [6] and made["m"].tolist() == [4.5] and made["d"].tolist() == [pd.Timestamp("2024-01-02")]
+    )
+    assert [str(dtype) for dtype in made.dtypes] == ["Int64", "float64", "datetime64[ms]"]
+    exact = run_query(DF, "SELECT 9007199254740993 AS x UNION ALL SELECT NULL")["x"]
+    assert exact.dropna().tolist() == [9007199254740993]
+
+
+@pytest.mark.parametrize(
+    "query", ["SELECT 'a\x00b' AS x", "SELECT length('a\rb') AS x", "SELECT '\\' || '\t\"\"\"' AS x"]
+)
+def test_the_code_of_a_query_can_be_run(query):
+    assert compile(RunSql(query).code(), "script.py", "exec") and "\x00" not in RunSql(query).code()
+    assert (
+        ast.literal_eval(RunSql(query).code().partition("connection.sql(")[2].rpartition(").to_arrow")[0]).strip()
+        == query
+    )

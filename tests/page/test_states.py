@@ -146,3 +146,21 @@ def test_a_person_opens_the_address_of_another_one_on_a_server_that_was_started_
         token = second.url.rpartition("?")[2]
         assert "Narnia" in client.get(f"{second.url.split('/?')[0]}{path}?{token}").text
     second.stop()
+
+
+def test_cancelled_steps_end_and_another_index_is_told(work, state):
+    with pytest.raises(InvalidParameterError, match=r"^the steps were cancelled$"):
+        work.add(state, Rename("n", "m"), lambda: True)
+    hits = dfjoin.discover_joinable(state.frame, "country", work.lake, tables="geo/countries.csv")
+    plan = dfjoin.auto_join(state.frame, hits.iloc[[0]], columns=["capital"]).attrs["dfjoin"]["plan"]
+    edition = work.edition()
+    assert work.add(state, JoinFound(plan, **edition)).notes == []
+    notes = work.add(state, JoinFound(plan, **edition | {"index": "0" * 32})).notes
+    assert len(notes) == 1 and "made with another index" in notes[0]
+
+
+def test_states_are_bounded(tmp_path):
+    files = StateFiles(tmp_path, most_bytes=32_000)
+    for number in range(100):
+        files.keep(Recipe({"kind": "file", "name": f"{number}"}))
+    assert sum(path.stat().st_size for path in (tmp_path / "states").iterdir()) <= 1000

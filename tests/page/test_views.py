@@ -10,6 +10,7 @@ import pytest
 
 import dfjoin
 from dfjoin.page.column_cards import column_cards
+from dfjoin.page.hit_search import _named
 from dfjoin.page.page_texts import TEXTS
 from dfjoin.page.pair_review import differences
 from dfjoin.page.rendering import cell_text, environment
@@ -109,7 +110,8 @@ def test_ways_of_an_index_that_is_not_prepared_say_so(client, people):
         ("on=land", "`on` must name columns of the table ('name', 'country', 'born'), got 'land'"),
         ("on=country&way=magic", "`way` must be one of 'equal', 'large'"),
         ("on=country&way=spelling&radius=near", "`radius` must be a number, got 'near'"),
-        ("on=country&pad=x", "`pad` must be a number, got 'x'"),
+        ("on=country&pad=x", "`pad` must be a whole number from 1 to 38, got 'x'"),
+        ("on=country&pad=inf", "`pad` must be a whole number from 1 to 38, got 'inf'"),
     ],
 )
 def test_a_search_that_makes_no_sense_is_refused(client, people, query, text):
@@ -291,7 +293,10 @@ def test_columns_are_described():
         (pd.NaT, None),
         (float("nan"), None),
         (1.5, "1.5"),
-        (1234567.0, "1,234,567"),
+        (1234567.0, "1234567"),
+        (2001.0, "2001"),
+        (0.1, "0.1"),
+        (1234.5678, "1234.5678"),
         (True, "True"),
         (pd.Timestamp("2024-01-02"), "2024-01-02"),
         (pd.Timestamp("2024-01-02 03:04"), "2024-01-02 03:04:00"),
@@ -321,3 +326,38 @@ def test_each_text_is_used_and_each_use_has_a_text():
     used = set(re.findall(r"\bt\.(\w+)", text)) | set(re.findall(r"TEXTS\[.(\w+).\]", text))
     assert set(TEXTS) - used == set()
     assert {name for name in used if name not in TEXTS} <= {"html"}
+
+
+def test_what_a_form_sends_back_is_what_was_there(client):
+    table = "b\u200fx,n\nPeru,1\nJapan,2\n".encode()
+    state = client.post("/upload", files={"file": ("日本語.csv", table)}).url.path
+    values = re.findall(r'name="on" value="([^"]*)"', client.get(state).text)
+    assert values[0] == "b\u200fx"
+    assert client.post(f"{state}/change", data={"kind": "drop", "columns": values[0]}).status_code == 200
+    text = client.get(f"{state}/sql", params={"query": "SELECT\t1 AS a"}).text
+    assert "\nSELECT\t1 AS a</textarea>" in text
+    for form in ("py", "ipynb", "csv"):
+        assert client.get(f"{state}/download/{form}").status_code == 200
+    many = {f"x{i}": "" for i in range(1100)} | {"kind": "rename", "column": "n", "name": "m"}
+    assert client.post(f"{state}/change", data=many).status_code == 200
+    for field in ({"header": "9" * 5000}, {"encoding": "zlib_codec"}):
+        answer = client.post(f"{state}/read", data=field)
+        assert answer.status_code == 400 and "must be one of" in answer.text
+    assert client.post(f"{state}/remove", data={"at": "1" * 5000}).status_code == 400
+
+
+def test_a_partner_that_the_table_does_not_have_is_refused(client, people):
+    form = {"on": "country", "table": "geo/countries.csv", "column": "country", "left": "Peru", "right": "Peru"}
+    answer = client.post(f"{people}/review", data=form | {"better.0": "Chadd"})
+    assert answer.status_code == 400
+    assert "the right partner must be a value of the column" in answer.text and "did you mean" in answer.text
+
+
+def test_rows_without_partner_are_those_of_the_join(client, people):
+    fields = {"on": "country", "table": "geo/countries.csv", "column": "country"}
+    page = plain(client.get(f"{people}/alone", params=fields).text)
+    assert "Narnia" in page and "japan" not in page and "Norway" not in page
+
+
+def test_lists_of_names_are_taken_apart_by_whole_names():
+    assert _named("size, in km2, code and 2 more", ["code", "size, in km2", "size"]) == ["size, in km2", "code"]

@@ -37,30 +37,29 @@ window.addEventListener("pageshow", () => {
   for (const form of document.querySelectorAll("form[aria-busy]")) form.removeAttribute("aria-busy");
 });
 
-for (const zone of document.querySelectorAll("[data-drop]")) {
-  const mark = (event, isOver) => {
+// All listeners are the document's: htmx may exchange what is within it.
+for (const name of ["dragover", "dragleave", "drop"]) {
+  document.addEventListener(name, (event) => {
+    const zone = event.target.closest?.("[data-drop]");
+    if (!zone) return;
     event.preventDefault();
-    zone.classList.toggle("over", isOver);
-  };
-  zone.addEventListener("dragover", (event) => mark(event, true));
-  zone.addEventListener("dragleave", (event) => mark(event, false));
-  zone.addEventListener("drop", (event) => {
-    mark(event, false);
+    zone.classList.toggle("over", name === "dragover");
+    if (name !== "drop") return;
     const input = zone.querySelector("input[type=file]");
     input.files = event.dataTransfer.files;
     if (input.files.length) zone.requestSubmit();
   });
 }
 
-const query = document.querySelector("[data-sql]");
+document.addEventListener("keydown", (event) => {
+  const isSent = event.key === "Enter" && (event.ctrlKey || event.metaKey);
+  if (isSent && event.target.matches?.("[data-sql]")) event.target.form.requestSubmit();
+});
+
+const query = document.querySelector("[data-sql][data-line]");
 if (query) {
-  query.addEventListener("keydown", (event) => {
-    if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) query.form.requestSubmit();
-  });
-  if (query.dataset.line) {
-    const lines = query.value.split("\n");
-    const start = lines.slice(0, query.dataset.line - 1).join("\n").length + (query.dataset.line > 1 ? 1 : 0);
-    query.focus();
-    query.setSelectionRange(start, start + (lines[query.dataset.line - 1] || "").length);
-  }
+  const lines = query.value.split("\n");
+  const start = lines.slice(0, query.dataset.line - 1).join("\n").length + (query.dataset.line > 1 ? 1 : 0);
+  query.focus();
+  query.setSelectionRange(start, start + (lines[query.dataset.line - 1] || "").length);
 }

@@ -1,0 +1,70 @@
+"""The process that runs one query of a person: its memory is limited by the system, and it can be ended at any time.
+
+Run as ``python -P sql_process.py DIRECTORY``; it imports DuckDB and Arrow alone, so that it starts quickly.
+"""
+
+from __future__ import annotations
+
+import json
+import signal
+import sys
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+duckdb = import_module("duckdb")  # which is there: what starts this process has looked
+
+_ROWS_AT_ONCE = 2048
+
+
+def _main(directory: Path) -> None:
+    """Run ``request.json`` over ``table.arrow``; write ``result.arrow``, or why there is none into ``problem``."""
+    request = json.loads((directory / "request.json").read_text("ascii"))
+    if hasattr(signal, "alarm"):  # it ends by itself, too, where what has started it is gone
+        signal.alarm(int(request["seconds"]) + 5)
+    try:
+        with pa.memory_map(str(directory / "table.arrow")) as file:
+            table = pa.ipc.open_file(file).read_all()
+            with duckdb.connect(config=request["config"]) as connection:
+                connection.register(request["name"], table)
+                _limit_memory(request["memory"])
+                problem = _write_result(connection, request, directory / "result.arrow")
+    except (duckdb.Error, pa.ArrowException, OSError) as error:
+        problem = str(error)
+    (directory / "problem").write_text(problem, "utf-8", "backslashreplace")
+
+
+def _write_result(connection: Any, request: dict[str, Any], path: Path) -> str:
+    """Write the rows of the query; return why it was refused, an empty text if it was not."""
+    statements = connection.extract_statements(request["query"])
+    if len(statements) != 1 or statements[0].type != duckdb.StatementType.SELECT:
+        return f"`query` must be one SELECT over the table {request['name']}; write a single statement"
+    result = connection.sql(request["query"])
+    reader = (getattr(result, "to_arrow_reader", None) or result.fetch_arrow_reader)(_ROWS_AT_ONCE)
+    n_bytes = 0
+    with pa.ipc.new_file(str(path), reader.schema) as writer:
+        for batch in reader:
+            n_bytes += batch.nbytes
+            if n_bytes > request["memory"]:
+                n_mb = request["memory"] >> 20
+                return f"the query was stopped: its result has more than {n_mb:,} MB; add a LIMIT or a condition"
+            writer.write_batch(batch)
+    return ""
+
+
+def _limit_memory(n_bytes: int) -> None:
+    """Limit what DuckDB and its result may take together: DuckDB does not count the texts that it makes."""
+    try:
+        import resource
+
+        n_pages = int(Path("/proc/self/statm").read_text("ascii").split()[0])
+    except (ImportError, OSError):  # a system without such limits: those of DuckDB hold
+        return
+    limit = n_pages * resource.getpagesize() + 2 * n_bytes
+    resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
+
+
+if __name__ == "__main__":
+    _main(Path(sys.argv[1]))
