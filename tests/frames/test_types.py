@@ -6,6 +6,7 @@ import decimal
 import duckdb
 import pandas as pd
 import polars as pl
+import numpy as np
 import pyarrow as pa
 import pytest
 
@@ -95,7 +96,7 @@ def _arrow_columns():
         "time32": pa.array([dt.time(1), None, dt.time(2)], pa.time32("s")),
         "date32": pa.array([dt.date(2020, 1, 1), None, dt.date(2021, 1, 1)]),
         "date64": pa.array([dt.date(2020, 1, 1), None, dt.date(2021, 1, 1)], pa.date64()),
-        "half": pa.array([1.5, None, 2], pa.float16()),
+        "half": pa.array(np.array([1.5, 0, 2], np.float16), mask=np.array([False, True, False])),
         "decimal128": pa.array([D("1.5"), None, D(2)], pa.decimal128(20, 5)),
         "decimal256": pa.array([D("1.5"), None, D(2)], pa.decimal256(60, 5)),
         "null": pa.nulls(3),

@@ -1,9 +1,13 @@
 """A page of the example lake, and clients that have its token."""
 
+from importlib.util import find_spec
+
 import httpx
 import pytest
 
 from dfjoin.page.serve import explore
+
+collect_ignore_glob = [] if find_spec("starlette") else ["test_*.py"]  # the extra `page` is not installed
 
 PEOPLE = "name,country,born\nAnn,Peru,1990\nBo,japan,1985\nCy,Norway ,1971\nDi,Narnia,2001\nEd,Peru,1999\n"
 
