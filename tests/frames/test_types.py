@@ -4,9 +4,9 @@ import datetime as dt
 import decimal
 
 import duckdb
+import numpy as np
 import pandas as pd
 import polars as pl
-import numpy as np
 import pyarrow as pa
 import pytest
 

@@ -47,7 +47,7 @@ class Calls:
 def calls(monkeypatch):
     """Count from here on; every module that has imported a function by name is counted as itself."""
     for module in pkgutil.walk_packages(dfjoin.__path__, "dfjoin."):
-        if module.name != "dfjoin.__main__" and not module.name.startswith("dfjoin.page."):  # needs libraries of its own
+        if not module.name.startswith(("dfjoin.__main__", "dfjoin.page.")):  # the page needs libraries of its own
             importlib.import_module(module.name)
     counted = Calls()
 
