@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 from collections.abc import Iterator
 from typing import Any
@@ -12,6 +11,7 @@ import pyarrow as pa
 
 from dfjoin._optional import import_optional
 from dfjoin.errors import TableReadError
+from dfjoin.sources.fingerprint import fingerprint_text
 from dfjoin.sources.roots import is_below, local_path, resolve
 from dfjoin.sources.table_reader import TableFile, TableReader, open_typed, with_reasons
 from dfjoin.sources.table_versions import number_or_time
@@ -49,7 +49,7 @@ def _check_places(table: Any, source: TableSource, has_vectors: bool) -> None:
 
 def _mark(table: Any) -> int:
     text = f"delta:{table.metadata().id}:{table.version()}"
-    return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=8).digest(), "little")
+    return fingerprint_text(text)
 
 
 def fingerprint_of_delta(source: TableSource) -> int:

@@ -8,7 +8,14 @@ from hashlib import blake2b
 
 from pyarrow import fs
 
-__all__ = ["WHOLE_FILE_LIMIT", "fingerprint", "fingerprint_bytes", "fingerprints_of_parts", "unite_fingerprints"]
+__all__ = [
+    "WHOLE_FILE_LIMIT",
+    "fingerprint",
+    "fingerprint_bytes",
+    "fingerprint_text",
+    "fingerprints_of_parts",
+    "unite_fingerprints",
+]
 
 WHOLE_FILE_LIMIT = 64 << 20
 """Files up to this size are read whole, in bytes."""
@@ -48,6 +55,11 @@ def fingerprint_bytes(data: bytes) -> int:
     digest = blake2b(data, digest_size=8)
     digest.update(_size_bytes(len(data)))
     return _as_int(digest.digest())
+
+
+def fingerprint_text(text: str) -> int:
+    """Fingerprint what a table format or a server says of the state of a table; 64 bits."""
+    return _as_int(blake2b(text.encode(), digest_size=8).digest())
 
 
 def _fingerprint_file(filesystem: fs.FileSystem, path: str, size: int) -> int:

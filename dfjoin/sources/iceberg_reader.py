@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -15,6 +14,7 @@ from pyarrow import fs
 from dfjoin._optional import import_optional
 from dfjoin.errors import InvalidParameterError, TableReadError
 from dfjoin.sources.database_server import path_of_table, schema_and_table, uri_of
+from dfjoin.sources.fingerprint import fingerprint_text
 from dfjoin.sources.roots import is_below, local_path, open_root, resolve
 from dfjoin.sources.table_reader import TableFile, TableReader, open_typed, with_reasons
 from dfjoin.sources.table_versions import number_or_time, split_version
@@ -107,7 +107,7 @@ def _mark(table: Any, source: TableSource) -> int:
     known, snapshot = table.metadata, _snapshot_of(table, source)
     schema = known.current_schema_id if not source.version else snapshot.schema_id
     text = f"iceberg:{known.table_uuid}:{snapshot.snapshot_id if snapshot else None}:{schema}"
-    return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=8).digest(), "little")
+    return fingerprint_text(text)
 
 
 def fingerprint_of_iceberg(source: TableSource) -> int:

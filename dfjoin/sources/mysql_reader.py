@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import weakref
 from collections.abc import Callable, Iterator
@@ -25,6 +24,7 @@ from dfjoin.sources.database_server import (
     shared_session,
 )
 from dfjoin.sources.declared_keys import DeclaredKeys, group_constraints
+from dfjoin.sources.fingerprint import fingerprint_text
 from dfjoin.sources.table_reader import TableFile, TableReader, open_typed, with_reasons
 from dfjoin.sources.wanted_rows import SqlColumn, literal, read_wanted
 from dfjoin.types import Root, TableSource
@@ -166,7 +166,7 @@ def _digest(server: _MysqlServer, source: TableSource) -> int:
     row = f"conv(left(md5(concat_ws(',', {cells})), 15), 16, 10)"
     found = server.rows(f"SELECT count(*), sum(cast({row} AS unsigned)) FROM {_table(source)}")
     text = f"{found}:{columns}"
-    return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=8).digest(), "little")
+    return fingerprint_text(text)
 
 
 def open_mysql(file: TableFile) -> TableReader:

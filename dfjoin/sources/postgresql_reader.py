@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import weakref
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -23,6 +22,7 @@ from dfjoin.sources.database_server import (
     shared_session,
 )
 from dfjoin.sources.declared_keys import DeclaredKeys, group_constraints
+from dfjoin.sources.fingerprint import fingerprint_text
 from dfjoin.sources.table_reader import TableFile, TableReader, open_typed, with_reasons
 from dfjoin.sources.wanted_rows import SqlColumn, literal, read_wanted
 from dfjoin.types import Root, TableSource
@@ -159,7 +159,7 @@ def _digest(server: _PostgresServer, source: TableSource) -> int:
     ((count, total),) = server.rows(_DIGEST.format(table=_table(source)))
     types = server.rows(_about(_COLUMNS, source))
     text = f"{count}:{total}:{types}"
-    return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=8).digest(), "little")
+    return fingerprint_text(text)
 
 
 def open_postgresql(file: TableFile) -> TableReader:
