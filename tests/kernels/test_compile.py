@@ -1,6 +1,7 @@
 """How kernels are compiled: what is found in the cache, and who may call whom."""
 
 import os
+import pickle
 import shutil
 import subprocess
 import sys
@@ -9,10 +10,17 @@ import numpy as np
 import pytest
 from numba import config
 
-from dfjoin.kernels.numba import compile_turn, compile_watch, held_interrupts, kernel_sources
+from dfjoin.kernels.numba import cache_file, compile_turn, compile_watch, held_interrupts, kernel_sources
 from dfjoin.kernels.numba._compile import njit_inner, njit_lean
 
-MODULES = (sys.modules["dfjoin.kernels.numba._compile"], compile_turn, compile_watch, held_interrupts, kernel_sources)
+MODULES = (
+    sys.modules["dfjoin.kernels.numba._compile"],
+    cache_file,
+    compile_turn,
+    compile_watch,
+    held_interrupts,
+    kernel_sources,
+)
 """What a package of kernels needs to be compiled."""
 
 compiled_only = pytest.mark.skipif(bool(config.DISABLE_JIT), reason="nothing is compiled")
@@ -307,3 +315,47 @@ def test_a_kernel_called_with_a_constant_and_a_variable_is_compiled_once():
 
     assert count(5) == 10
     assert len(add.overloads) == 1
+
+
+@compiled_only
+@pytest.mark.parametrize("what", ["another kernel", "numba's own form", "cut short"])
+def test_machine_code_that_lies_in_the_place_of_another_is_not_run(kernels, tmp_path, what):
+    """A process may read between the moments when another one writes an index and the data that it names."""
+    (kernels / "outer.py").write_text(SMALL_KERNEL)
+    command = [sys.executable, "-c", USE, str(tmp_path)]
+
+    def run():
+        return subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()
+
+    assert run() == ["6", "1"]
+    (data,) = kernels.rglob("outer.total*.nbc")
+    old = data.read_bytes()
+    (kernels / "outer.py").write_text(SMALL_KERNEL.replace("t += a[i]", "t += 2 * a[i]"))
+    assert run() == ["12", "1"]
+    (data,) = kernels.rglob("outer.total*.nbc")
+    kept = data.read_bytes()
+    if what == "another kernel":
+        data.write_bytes(old)
+    elif what == "numba's own form":
+        data.write_bytes(pickle.dumps((1,) * 14))
+    else:
+        data.write_bytes(kept[: len(kept) // 2])
+    assert run() == ["12", "1"]
+    assert run() == ["12", "0"]
+
+
+@compiled_only
+def test_what_another_version_of_numba_compiled_is_not_run(kernels, tmp_path):
+    (kernels / "outer.py").write_text(SMALL_KERNEL)
+    other = USE.replace("import numpy", "import numba; numba.__version__ = '0.0.1'; import numpy")
+
+    def run(text):
+        command = [sys.executable, "-c", text, str(tmp_path)]
+        return subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()
+
+    assert run(other) == ["6", "1"]
+    (data,) = kernels.rglob("outer.total*.nbc")
+    of_other = data.read_bytes()
+    assert run(USE) == ["6", "1"]
+    data.write_bytes(of_other)
+    assert run(USE) == ["6", "1"]

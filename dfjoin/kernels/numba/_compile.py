@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import pickle
 import stat
 import sys
 import tempfile
@@ -19,6 +18,7 @@ from numba.core import cgutils, event
 from numba.core.compiler_lock import global_compiler_lock
 from numba.extending import intrinsic
 
+from dfjoin.kernels.numba.cache_file import KernelCacheFile
 from dfjoin.kernels.numba.compile_turn import CompileTurn
 from dfjoin.kernels.numba.compile_watch import CompileWatch
 from dfjoin.kernels.numba.held_interrupts import holding_interrupts
@@ -141,8 +141,7 @@ def _keep_by_sources(dispatcher: Any) -> None:
     """Find in the cache only what was compiled, by any process, from the sources that it depends on as they are now.
 
     Numba looks at the file of a function, and not at those of the functions that are compiled into it, nor of the
-    named tuples that it takes. What an index of the cache names may be gone from the sources, so that it cannot be
-    read: it is taken to be empty then. A cache that can no longer be read or written, on a full disk for example,
+    named tuples that it takes. A cache that can no longer be read or written, on a full disk for example,
     costs time and not the search.
     """
     cache = dispatcher._cache
@@ -155,21 +154,15 @@ def _keep_by_sources(dispatcher: Any) -> None:
         return (*key_of(signature, codegen), _SOURCES.digest(*files))
 
     cache._index_key = key_by_sources
-    read_index = cache._cache_file._load_index
-
-    def read_index_or_nothing() -> Any:
-        try:
-            return read_index()
-        except (AttributeError, ImportError, EOFError, OSError, pickle.UnpicklingError):
-            return {}
-
+    cache._cache_file = KernelCacheFile(
+        cache.cache_path, cache._impl.filename_base, cache._impl.locator.get_source_stamp()
+    )
     save = cache.save_overload
 
     def save_or_not(signature: Any, compiled: Any) -> None:
         with contextlib.suppress(OSError), _writing_alone(Path(cache.cache_path)):
             save(signature, compiled)
 
-    cache._cache_file._load_index = read_index_or_nothing
     cache.save_overload = save_or_not
     turn = _TURNS.setdefault(cache.cache_path, CompileTurn(Path(cache.cache_path)))
     load, compile_now = cache.load_overload, dispatcher.compile
