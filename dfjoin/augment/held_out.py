@@ -36,9 +36,6 @@ _TREES = 50
 _LEAF_ROWS = (3, 20)
 """Fewest and most rows that a leaf of boosted trees has at least; between them a twentieth of all."""
 
-_CELLS = 1 << 20
-"""Cells that are predicted in one call, at most."""
-
 
 def _sklearn(module: str) -> Any:
     return import_optional(f"sklearn.{module}", extra="sklearn", purpose="LakeAugmenter")
@@ -265,29 +262,53 @@ def losses_without(
 
     Notes
     -----
-    Breiman, Machine Learning 45, 2001, section 10. Copies of the rows, one for each set of columns, are predicted in
-    few calls: a call takes as long as some hundred rows.
+    Breiman, Machine Learning 45, 2001, section 10. Of boosted trees only those are asked again that cut a shuffled
+    column, O(cuts × rows) for all columns; another learner is asked once for each set of columns.
     """
     own, shuffled = trained.matrix[rows], trained.matrix[np.random.default_rng(seed).permutation(rows)]
-    target = trained.target.take(rows)
     found = np.zeros((len(columns), rows.size))
     if trained.model is None or not rows.size:
         return found
-    if trained.learning.scorer is not None:
-        for number, places in enumerate(columns):
-            copy = own.copy()
-            copy[:, places] = shuffled[:, places]
-            found[number] = trained.losses(rows, copy)
-        return found - trained.losses(rows)
-    n_copies = max(1, _CELLS // own.size)
-    for start in range(0, len(columns), n_copies):
-        part = columns[start : start + n_copies]
-        copies = np.repeat(own[None], len(part), axis=0)
-        for copy, places in zip(copies, part, strict=True):
-            copy[:, places] = shuffled[:, places]
-        predicted = trained.predict(copies.reshape(-1, own.shape[1])).reshape(len(part), rows.size, -1)
-        found[start : start + len(part)] = target.losses(predicted)
+    if trained.learning.learner is None and trained.learning.scorer is None:
+        predicted = _predictions_without(trained, own, shuffled, columns)
+        return trained.target.take(rows).losses(predicted) - trained.losses(rows)
+    for number, places in enumerate(columns):
+        copy = own.copy()
+        copy[:, places] = shuffled[:, places]
+        found[number] = trained.losses(rows, copy)
     return found - trained.losses(rows)
+
+
+def _predictions_without(
+    trained: Trained, own: NDArray[np.float64], shuffled: NDArray[np.float64], columns: Sequence[Sequence[int]]
+) -> NDArray[np.float64]:
+    """Predict rows by boosted trees once for each set of columns that is shuffled.
+
+    scikit-learn predicts by all trees or by the first ones, so that its trees are read here, which are private.
+    """
+    model, own = trained.model, np.asfortranarray(own)
+    bitsets, places_of_bitsets = model._bin_mapper.make_known_categories_bitsets()  # of categories, of which none are
+    sets_with: dict[int, list[int]] = {}
+    for number, places in enumerate(columns):
+        for place in places:
+            sets_with.setdefault(place, []).append(number)
+    sums = np.repeat(model._raw_predict(own)[None], len(columns), axis=0)
+    for trees in model._predictors:
+        for output, tree in enumerate(trees):
+            cut = tree.nodes["feature_idx"][tree.nodes["is_leaf"] == 0].tolist()
+            before = tree.predict(own, bitsets, places_of_bitsets, 1)
+            for number in {number for place in cut for number in sets_with.get(place, ())}:
+                places = columns[number]
+                kept = own[:, places]
+                own[:, places] = shuffled[:, places]
+                sums[number, :, output] += tree.predict(own, bitsets, places_of_bitsets, 1) - before
+                own[:, places] = kept
+    if not trained.target.is_class:
+        return model._loss.link.inverse(sums)
+    predicted = np.zeros((*sums.shape[:2], trained.target.values.shape[1]))
+    for number, sum_ in enumerate(sums):
+        predicted[number][:, model.classes_.astype(np.int64)] = model._loss.predict_proba(sum_)
+    return predicted
 
 
 def one_thread() -> Any:
