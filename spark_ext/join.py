@@ -111,7 +111,7 @@ def auto_join(frame: Any, other: Any, where: str, arguments: dict[str, Any]) -> 
 
 def _carried_out(frame: Any, options: JoinOptions, where: str, decided: Decision, notes: Any) -> Any:
     """Carry out the steps of a plan."""
-    _refuse_several_rules(decided.plan)
+    _refuse_dated_rules(decided.plan)
     result, n = frame, len(decided.plan.steps)
     options = replace(
         options,
@@ -126,16 +126,16 @@ def _carried_out(frame: Any, options: JoinOptions, where: str, decided: Decision
     return result
 
 
-def _refuse_several_rules(plan: JoinPlan) -> None:
-    """Raise where a step has several rules for a column."""
+def _refuse_dated_rules(plan: JoinPlan) -> None:
+    """Raise where a step has several rules for a column, of rows before the date of each row of the frame."""
     for step in plan.steps:
-        rules = step.aggregate if isinstance(step.aggregate, dict) else {}
+        rules = step.aggregate if isinstance(step.aggregate, dict) and step.dated is not None else {}
         several = next((name for name, own in rules.items() if isinstance(own, list)), None)
         if several is not None:
             raise InvalidParameterError(
                 f"`other` is a plan with a list of rules for a column ({show(step.table)}, {show(several)}: "
-                f"{shortlist(rules[several])}), and Spark carries out one rule for each column; fit the LakeAugmenter "
-                "with aggregates=None and take its plan, or bring the rows here and call its transform"
+                f"{shortlist(rules[several])}) of the rows before a date, of which Spark carries out one; fit the "
+                "LakeAugmenter with aggregates=None and take its plan, or bring the rows here and call its transform"
             )
 
 

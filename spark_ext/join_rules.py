@@ -130,7 +130,8 @@ def aggregate_rows(frame: Any, keys: list[str], rules: dict[str, str], place: st
             json = f"CASE WHEN {quoted(name)} IS NOT NULL THEN to_json(struct({quoted(name)})) END"
             frame = frame.withColumn(text, F.expr(json))
     is_voted = {
-        name: rule == "majority" or (rule == "most_frequent" and compared[name] != name) for name, rule in rules.items()
+        name: rule in ("majority", "top_share") or (rule == "most_frequent" and compared[name] != name)
+        for name, rule in rules.items()
     }
     window = Window.partitionBy(*(F.col(quoted(key)) for key in keys))
     for name in (name for name, voted in is_voted.items() if voted):
@@ -139,10 +140,12 @@ def aggregate_rows(frame: Any, keys: list[str], rules: dict[str, str], place: st
     for name, rule in rules.items():
         own = quoted(name if rule in ("first", "last") else compared[name])
         sql = _computed(frame, name, own, rule).replace("{1}", quoted(place))
+        mode = quoted(f"{name}_mode")
         if is_voted[name]:
-            mode = quoted(f"{name}_mode")
             chosen = f"min_by({quoted(name)}, {quoted(place)}) FILTER (WHERE {own} = {mode})"
             is_enough = f"2 * count_if({own} = {mode}) > count({own})" if rule == "majority" else "true"
             sql = f"CASE WHEN {is_enough} THEN {chosen} END"
+        if rule == "top_share":
+            sql = f"count_if({own} = {mode}) / nullif(count({own}), 0)"
         made.append(F.expr(sql).alias(name))
     return frame.groupBy(*(F.col(quoted(key)) for key in keys)).agg(*made, F.count(F.lit(1)).alias(count))

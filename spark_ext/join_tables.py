@@ -24,6 +24,7 @@ from dfjoin.join.keys import KeyIndex
 from dfjoin.join.output_names import stem_of
 from dfjoin.join.plan import JoinStep
 from dfjoin.join.rows.execute import RightSide, one_row_per_key
+from dfjoin.join.rows.several_rules import names_of_rules, spread_rules
 from dfjoin.programs.program import Program
 from dfjoin.store.table import LakeTable
 from dfjoin.types import IndexSettings
@@ -167,17 +168,18 @@ def shipped(spark: Any, rows: LocalRows, step: JoinStep) -> RightTable:
     """
     index = KeyIndex.of(rows.parts)
     counts = np.bincount(index.codes[index.codes >= 0], minlength=index.n_keys)
-    names = list(rows.frame.columns)
-    values = {name: f"{PREFIX}c{i}" for i, name in enumerate(names)}
     spelled = [f"{PREFIX}s{i}" for i in range(rows.spelled.shape[1])]
     keys = [f"{PREFIX}k{i}" for i in range(len(rows.parts))]
     if step.aggregate is None:
         frame, own, chosen = rows.frame, rows.spelled, np.arange(len(rows.frame))
     else:
         side = RightSide(rows.frame, rows.spelled, index.codes, index.n_keys, rows.stem, object_kinds=rows.object_kinds)
-        made = one_row_per_key(side, side.rules(check_aggregate(step.aggregate, names), step))
+        side, aggregate = spread_rules(side, step.aggregate)
+        made = one_row_per_key(side, side.rules(check_aggregate(aggregate, list(side.frame.columns)), step))
         frame, own = made.frame, made.keys
         chosen = _first_rows(index)[made.codes]
+    names = list(frame.columns)
+    values = {name: f"{PREFIX}c{i}" for i, name in enumerate(names)}
     table = frame_to_table(pd.DataFrame(frame).set_axis(list(values.values()), axis=1).reset_index(drop=True))
     if not names:
         table = pa.table({f"{PREFIX}none": pa.nulls(chosen.size, pa.int8())})
@@ -323,6 +325,7 @@ def aggregated(right: RightTable, step: JoinStep) -> RightTable:
     """
     if step.aggregate is None or right.count:
         return right
+    right, given = _spread(right, step.aggregate)
     frame = right.frame
     for key in right.keys:
         frame = frame.where(F.col(key).isNotNull())
@@ -331,7 +334,7 @@ def aggregated(right: RightTable, step: JoinStep) -> RightTable:
         repeated = frame.groupBy(*right.keys).count().where(F.col("count") > 1).limit(1)
         most = 1 + collect(repeated).num_rows
     is_unique = most <= 1 if step.is_unique is None else step.is_unique
-    aggregate = check_aggregate(step.aggregate, list(right.values))
+    aggregate = check_aggregate(given, list(right.values))
     count = f"{PREFIX}rows"
     rules = rules_of(aggregate, is_unique, step.measures, replace(right, frame=frame))
     if most <= 1 and is_unique:
@@ -344,3 +347,16 @@ def aggregated(right: RightTable, step: JoinStep) -> RightTable:
         if field.metadata and field.name in rules and frame.schema[field.name].dataType == field.dataType:
             frame = frame.withMetadata(field.name, field.metadata)
     return replace(right, frame=frame, count=count)
+
+
+def _spread(right: RightTable, aggregate: Any) -> tuple[RightTable, Any]:
+    """Give a right side a copy of a column for each of its rules, as `spread_rules` does here."""
+    copies = names_of_rules(right.values, aggregate)
+    if not copies:
+        return right, aggregate
+    own = {copy: f"{PREFIX}r{i}" for i, copy in enumerate(copies)}
+    frame = right.frame.withColumns({own[copy]: F.col(right.values[name]) for copy, (name, _) in copies.items()})
+    stays = {name: column for name, column in right.values.items() if not isinstance(aggregate.get(name), list)}
+    rules = {name: rule for name, rule in aggregate.items() if name in stays and rule is not None}
+    rules |= {copy: rule for copy, (_, rule) in copies.items()}
+    return replace(right, frame=frame, values=stays | own), rules

@@ -3,6 +3,7 @@
 import datetime
 from decimal import Decimal
 
+import numpy as np
 import pandas as pd
 import polars
 import pyarrow as pa
@@ -22,7 +23,7 @@ from dfjoin.errors import (
 from dfjoin.join.plan import JoinPlan, JoinStep
 from spark_ext import join as spark_join
 from spark_ext import join_tables, joined_rows, relations
-from spark_ext.transfer import collect
+from spark_ext.transfer import collect, to_spark
 from tests.spark.frames import pair, rows
 
 pytestmark = pytest.mark.spark
@@ -469,14 +470,72 @@ def test_reviewed_pairs_are_refused():
         spark_join.auto_join(None, None, "auto", {"reviewed": [("a", "b", True)]})
 
 
-def test_several_rules_for_a_column_are_refused(spark):
-    step = JoinStep(["k"], "visits", ["k"], ["days"], aggregate={"days": ["mean", "max"]}, counted=True)
+def visits_with_rules(**given):
+    """Return rows of keys that are repeated, and a step with several rules for each of its columns."""
+    rng = np.random.default_rng(5)
+    keys = [f"k{i}" for i in rng.integers(0, 12, 90)]
+    visits = pd.DataFrame(
+        {
+            "k": keys,
+            "days": pd.Series(rng.integers(0, 9, 90), dtype="Int64").where(rng.random(90) > 0.2),
+            "cost": rng.normal(50, 9, 90).round(2),
+            "ward": rng.choice(["a", "b", None], 90),
+            "paid": pd.Series(rng.random(90) > 0.4, dtype="boolean").where(rng.random(90) > 0.1),
+            "seen": pd.to_datetime("2024-01-01") + pd.to_timedelta(rng.integers(0, 99, 90), "D"),
+            "note": rng.choice(["x", "y"], 90),
+        }
+    )
+    rules = {
+        "days": ["mean", "std", "min", "max", "count", "sum"],
+        "cost": ["median", "first", "last"],
+        "ward": ["majority", "nunique", "top_share"],
+        "paid": ["share"],
+        "seen": ["min", "max"],
+        "note": "most_frequent",
+    }
+    step = {"on": ["k"], "right_on": ["k"], "columns": list(rules), "aggregate": rules, "counted": True} | given
+    return visits, step
+
+
+@pytest.mark.parametrize("where", ["driver", "cluster"])
+def test_several_rules_for_a_column_are_those_of_pandas_for_a_table_of_a_lake(spark, tmp_path, where):
+    spark_ext.enable(spark)
+    visits, step = visits_with_rules(table="visits.parquet")
+    (tmp_path / "lake").mkdir()
+    visits.to_parquet(tmp_path / "lake" / "visits.parquet")
+    dfjoin.build_lake(tmp_path / "lake", tmp_path / "index", engine="inline", progress=False)
+    plan = JoinPlan((JoinStep(**step),), "left", str(tmp_path / "index"))
+    own = pair(spark, k=["k1", "k2", "k3", "k11", "none", None])
+    want = own[0].auto_join(plan)
+    assert [name for name in want if name.startswith("ward")] == [
+        "ward (majority)",
+        "ward (nunique)",
+        "ward (top_share)",
+    ]
+    assert rows(own[1].auto_join(plan, where=where)) == rows(want)
+
+
+@pytest.mark.parametrize("is_unique", [False, True])
+def test_several_rules_for_a_column_are_those_of_pandas_for_a_frame(spark, is_unique):
+    spark_ext.enable(spark)
+    visits, step = visits_with_rules(table="")
+    visits = visits.drop_duplicates("k") if is_unique else visits
+    plan = JoinPlan((JoinStep(**step),), "left", "")
+    own = pair(spark, k=["k1", "k2", "k3", "k11", "none", None])
+    right = pa.Table.from_pandas(visits, preserve_index=False)
+    want = own[0].auto_join(visits, plan=plan.to_dict())
+    assert rows(own[1].auto_join(to_spark(spark, right), plan=plan.to_dict())) == rows(want)
+
+
+def test_several_rules_for_rows_before_a_date_are_refused(spark):
+    dated = {"on": "day", "right_on": ["day"], "rule": "before"}
+    step = JoinStep(["k"], "visits", ["k"], ["days"], aggregate={"days": ["mean", "max"]}, counted=True, dated=dated)
     text = (
-        r"`other` is a plan with a list of rules for a column \('visits', 'days': 'mean', 'max'\), and Spark carries out "
-        "one rule for each column; fit the LakeAugmenter with aggregates=None"
+        r"`other` is a plan with a list of rules for a column \('visits', 'days': 'mean', 'max'\) of the rows before a "
+        "date, of which Spark carries out one; fit the LakeAugmenter with aggregates=None"
     )
     frame = pair(spark, k=["a"])[1]
     with pytest.raises(InvalidParameterError, match=text):
         spark_join.auto_join(frame, JoinPlan((step,), "left", "lake.dfjoin"), "auto", {})
-    with pytest.raises(InvalidParameterError, match="one rule for each column"):
+    with pytest.raises(InvalidParameterError, match="of which Spark carries out one"):
         spark_join.auto_join(frame, JoinPlan((step,), "left", "lake.dfjoin").to_dict(), "auto", {})
