@@ -289,7 +289,7 @@ def allow(found):
         return None
 
 
-def check_lake(lake, df):
+def check_lake(lake, df, turn):
     columns = lake.columns.set_index(["table", "column"])
     assert ((columns["reason"] == "") == columns["is_indexed"]).all()
     odd = columns.loc[next(t for t in lake.tables["table"] if not t.startswith("plain")), "odd"]
@@ -307,21 +307,20 @@ def check_lake(lake, df):
         for place in range(0 if hits is None else len(hits)):
             assert hits.explain(place).matched > 0
             assert len(hits.pairs(place)) > 0
-    for how in HOWS:
-        assert len(df.auto_join(lake, on="key", how=how, min_score=0)) == N
-        allow(lambda how=how: df.auto_join(lake, on="odd", how=how, min_score=0))
+    # the ways to join and the rules have their turn over the columns of all types
+    how, rule = HOWS[turn % len(HOWS)], LAKE_RULES[turn % len(LAKE_RULES)]
+    assert len(df.auto_join(lake, on="key", how=how, min_score=0)) == N
+    allow(lambda: df.auto_join(lake, on="odd", how=how, min_score=0))
     picked = found[found["table"] == name]
-    for rule in ("auto", "first", "count", "nunique", "most_frequent"):
-        assert len(df.auto_join(picked, aggregate=rule)) == N
+    assert len(df.auto_join(picked, aggregate=rule)) == N
 
 
 def check_frames(df, other, turn):
-    for place, how in enumerate(HOWS):
-        assert len(df.auto_join(other, on="key", how=how)) == N
-        rule = RULES[(place + turn) % len(RULES)]  # over the columns of all types each pair of the two has its turn
-        allow(lambda how=how, r=rule: df.auto_join(other, on="odd", how=how, aggregate=r, max_expansion=N))
-    text = other.assign(odd=KEYS)
+    # over the columns of all types each pair of a way to join and a rule has its turn
     options = {"on": "odd", "how": HOWS[turn % len(HOWS)], "aggregate": RULES[turn // len(HOWS) % len(RULES)]}
+    assert len(df.auto_join(other, on="key", how=options["how"])) == N
+    allow(lambda: df.auto_join(other, **options, max_expansion=N))
+    text = other.assign(odd=KEYS)
     allow(lambda: df.auto_join(text, **options, fuzzy=False))
     allow(lambda: text.auto_join(df, **options, fuzzy=False))
     assert len(df.auto_join(PLAIN)) == len(PLAIN.auto_join(other)) == N
@@ -329,20 +328,23 @@ def check_frames(df, other, turn):
 
 HOWS = ("left", "inner", "right", "outer")
 RULES = ("auto", "first", "count", None)
+LAKE_RULES = ("auto", "first", "count", "nunique", "most_frequent")
 
 PLAIN = pd.DataFrame({"key": KEYS, "value": [f"v{n}" for n in NUMBERS]})
 
 
 @pytest.mark.filterwarnings("ignore::dfjoin.errors.DfjoinWarning")
-@pytest.mark.parametrize("array", list(arrow_columns()))
-def test_a_file_with_a_column_of_any_arrow_type_is_indexed_found_and_joined(array, tmp_path):
+@pytest.mark.parametrize(
+    ("turn", "array"), [pytest.param(i, *p.values, id=p.id) for i, p in enumerate(arrow_columns())]
+)
+def test_a_file_with_a_column_of_any_arrow_type_is_indexed_found_and_joined(turn, array, tmp_path):
     try:
         parquet.write_table(pa.table({"key": KEYS, "odd": array, "more": NUMBERS}), tmp_path / "odd.parquet")
     except pa.ArrowException:
         pytest.skip("Parquet does not hold this type")
     PLAIN.to_csv(tmp_path / "plain.csv", index=False)
     lake = dfjoin.build_lake(tmp_path, tmp_path / "index", engine="inline", on_error="raise")
-    check_lake(lake, lake.table("odd.parquet"))
+    check_lake(lake, lake.table("odd.parquet"), turn)
 
 
 @pytest.mark.filterwarnings("ignore::dfjoin.errors.DfjoinWarning")
@@ -353,5 +355,5 @@ def test_a_frame_with_a_column_of_any_dtype_is_indexed_searched_and_joined(turn,
     df = pd.DataFrame({"key": KEYS, "odd": column})
     other = df.assign(more=NUMBERS)
     lake = dfjoin.build_lake({"plain": PLAIN, "odd": other}, tmp_path / "index", engine="inline", on_error="raise")
-    check_lake(lake, df)
+    check_lake(lake, df, turn)
     check_frames(df, other, turn)
