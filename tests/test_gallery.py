@@ -40,7 +40,7 @@ def test_there_are_twenty_with_titles_and_one_of_each_paper():
 
 def test_data_are_small_and_each_folder_names_its_source():
     data = SOURCES / "data"
-    files = [file for file in data.rglob("*.csv")]
+    files = list(data.rglob("*.csv"))
     assert sum(file.stat().st_size for file in files) < 3_000_000
     told = (data / "README.md").read_text("utf-8")
     assert {f"in `{file.parent.name}/`" for file in files if f"in `{file.parent.name}/`" not in told} == set()

@@ -2,8 +2,8 @@
 JOSIE: what is read, against k
 ==============================
 
-JOSIE (Zhu, Deng, Nargesian and Miller, SIGMOD 2019) finds the k columns with the largest overlap. It reads posting lists
-and sets in an order that lets it stop early, so that it reads the less the smaller k is; reading all posting lists
+JOSIE (Zhu, Deng, Nargesian and Miller, SIGMOD 2019) finds the k columns with the largest overlap. It reads posting
+lists and sets in an order that lets it stop early, so that it reads the less the smaller k is; reading all posting
 (``"mergelist"``) costs the same for every k. Here over 51 real tables, by the counts that each search gives.
 """
 

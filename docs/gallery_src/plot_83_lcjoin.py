@@ -3,7 +3,8 @@ LCJoin: time against the number of sets
 =======================================
 
 LCJoin (Yang et al., VLDB Journal 2021) finds all pairs of sets of which one holds the other. The methods of the paper
-intersect inverted lists at once; ``"scan"``, the default here, compares each set with those that hold its rarest element.
+intersect inverted lists at once; ``"scan"``, the default here, compares each set with those that hold its rarest
+element.
 Sets are the rows of a made collection with skewed elements, as in the paper, doubled from step to step.
 """
 
