@@ -77,18 +77,28 @@ class Recording:
         """Return all numbers of the cells, as they are shown."""
         return {number for row in self.rows for cell in row[1:] for number in numbers_of(_cell(cell))}
 
+    def _labels(self) -> list[str]:
+        """Name the rows; where first cells are left empty, by both of the first columns."""
+        if all(row[0] for row in self.rows):
+            return [str(row[0]) for row in self.rows]
+        found, last = [], ""
+        for row in self.rows:
+            last = str(row[0]) or last
+            found.append(f"{last.split(' (')[0]}, {row[1]}")
+        return found
+
     def draw(self) -> Any:
         """Draw the plotted columns side by side, a bar for each row; rows of dfjoin are dark."""
         from matplotlib import pyplot
 
-        names = [str(row[0]).replace("*", "").replace("`", "") for row in self.rows]
+        names = [name.replace("*", "").replace("`", "") for name in self._labels()]
         shown = self.plotted[:_MOST_PLOTTED]
         size = (2 + 2 * len(shown), 0.32 * len(names) + 0.9)
         _, axes = pyplot.subplots(1, len(shown), figsize=size, sharey=True, squeeze=False, layout="constrained")
         for ax, column in zip(axes[0], shown, strict=True):
             place = self.columns.index(column)
             values = [(numbers_of(_cell(row[place])) or [float("nan")])[0] for row in self.rows]
-            colours = [_INK if _is_ours(str(row[0])) or len(names) < 3 else _PALE for row in self.rows]
+            colours = [_INK if _is_ours(name) else _PALE for name in self._labels()]
             ax.barh(range(len(names))[::-1], values, color=colours, edgecolor=_INK, linewidth=0.5)
             known = [value for value in values if value > 0]
             if known and max(known) > 30 * min(known):
@@ -138,6 +148,8 @@ def rendered(page: str) -> str:
     """Return a page with its blocks written from the recordings."""
 
     def block(found: re.Match[str]) -> str:
+        if found[1] not in names():
+            return found[0]  # not measured yet
         recording = read(found[1])
         picture = f"\n\n![{recording.name}: the figures of the table as bars](plots/{recording.name}.svg)"
         shown = recording.table() + (picture if recording.plotted else "")
