@@ -62,7 +62,7 @@ def _timed(calls: dict[str, Callable[[pd.DataFrame], Any]], queries: list) -> li
                     times[name, stratum].append(spent)
 
     def shown(name: str, stratum: str) -> str:
-        return " / ".join(f"{q:.3g}" for q in np.quantile(times[name, stratum], [0.5, 0.95]))
+        return " / ".join(recordings.cell(q) for q in np.quantile(times[name, stratum], [0.5, 0.95]))
 
     return [[name, *(shown(name, stratum) for stratum in exact.STRATA)] for name in calls]
 
@@ -174,6 +174,8 @@ def misspelled_joins(options: argparse.Namespace) -> dict[str, Any]:
 
 
 RUNS = {run.__name__: run for run in (build, search, lake_join, first_use, web_joins, keys, misspelled_joins)}
+PLACES = dict.fromkeys(("build", "search", "lake_join"), "LAKE")
+"""What the page calls the folder that is measured."""
 
 
 def _git(*arguments: str) -> str:
@@ -188,10 +190,10 @@ def record(name: str, options: argparse.Namespace) -> recordings.Recording:
         made = RUNS[name](options)
     loads = sorted({round(before), round(os.getloadavg()[0])})
     is_changed = bool(_git("status", "--porcelain", "--", "dfjoin"))
-    given = [part for part in ("LAKE_OR_CASES" if options.place else "",) if part]
     found = recordings.Recording(
         name=name.replace("_", "-"),
-        command=" ".join(["python -m tests.benchmarks.record", name, *given]),
+        command=f"python -m tests.benchmarks.record {name}"
+        + (f" {PLACES.get(name, 'CASES')}" if options.place else ""),
         commit=_git("rev-parse", "--short", "HEAD") + (" with changes" if is_changed else ""),
         date=date.today().isoformat(),
         machine=f"{os.cpu_count()} cores, {platform.system()} {platform.machine()}, Python {platform.python_version()}",

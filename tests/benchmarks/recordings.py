@@ -68,14 +68,14 @@ class Recording:
     def table(self) -> str:
         """Return the table as Markdown, and a line on where it comes from."""
         lines = [self.columns, ["---"] * len(self.columns), *self.rows]
-        table = "\n".join("| " + " | ".join(map(_cell, line)) + " |" for line in lines)
+        table = "\n".join("| " + " | ".join(map(cell, line)) + " |" for line in lines)
         load = f", load {self.load}" if self.load else ""
         origin = f"`{self.command}`, measured at {self.commit} on {self.date}, {self.machine}{load}."
         return "\n\n".join(filter(None, [table, f"{origin} {self.note}".strip()]))
 
     def numbers(self) -> set[float]:
         """Return all numbers of the cells, as they are shown."""
-        return {number for row in self.rows for cell in row[1:] for number in numbers_of(_cell(cell))}
+        return {number for row in self.rows for cell in row[1:] for number in numbers_of(cell(cell))}
 
     def _labels(self) -> list[str]:
         """Name the rows; where first cells are left empty, by both of the first columns."""
@@ -97,7 +97,7 @@ class Recording:
         _, axes = pyplot.subplots(1, len(shown), figsize=size, sharey=True, squeeze=False, layout="constrained")
         for ax, column in zip(axes[0], shown, strict=True):
             place = self.columns.index(column)
-            values = [(numbers_of(_cell(row[place])) or [float("nan")])[0] for row in self.rows]
+            values = [(numbers_of(cell(row[place])) or [float("nan")])[0] for row in self.rows]
             colours = [_INK if _is_ours(name) else _PALE for name in self._labels()]
             ax.barh(range(len(names))[::-1], values, color=colours, edgecolor=_INK, linewidth=0.5)
             known = [value for value in values if value > 0]
@@ -108,7 +108,7 @@ class Recording:
             ax.spines[["top", "right"]].set_visible(False)
             for bar, row in zip(ax.patches, self.rows, strict=True):
                 ax.annotate(
-                    _cell(row[place]).replace("*", ""), (bar.get_width(), bar.get_y() + bar.get_height() / 2), (2, 0),
+                    cell(row[place]).replace("*", ""), (bar.get_width(), bar.get_y() + bar.get_height() / 2), (2, 0),
                     textcoords="offset points", va="center", fontsize=6,
                 )  # fmt: skip
             ax.margins(x=0.35)
@@ -120,13 +120,11 @@ def _is_ours(label: str) -> bool:
     return any(word in label for word in ("dfjoin", "**", "join graph", "rank=", "discover", "auto_join"))
 
 
-def _cell(value: Any) -> str:
-    """Write a cell: a number with three figures that count."""
-    if value is None or (isinstance(value, float) and value != value):
-        return ""
-    return f"{value:,.3g}" if isinstance(value, float) and abs(value) < 1000 else (
-        f"{value:,.0f}" if isinstance(value, (int, float)) else str(value)
-    )  # fmt: skip
+def cell(value: Any) -> str:
+    """Write a cell: of a number the three figures that count."""
+    if not isinstance(value, (int, float)):
+        return "" if value is None else str(value)
+    return "" if value != value else f"{value:,.0f}" if abs(value) >= 1000 or value == int(value) else f"{value:.3g}"
 
 
 def numbers_of(text: str) -> list[float]:
