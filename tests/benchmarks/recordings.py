@@ -75,7 +75,7 @@ class Recording:
 
     def numbers(self) -> set[float]:
         """Return all numbers of the cells, as they are shown."""
-        return {number for row in self.rows for cell in row[1:] for number in numbers_of(cell(cell))}
+        return {number for row in self.rows for value in row[1:] for number in numbers_of(cell(value))}
 
     def _labels(self) -> list[str]:
         """Name the rows; where first cells are left empty, by both of the first columns."""
