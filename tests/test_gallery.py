@@ -42,5 +42,5 @@ def test_data_are_small_and_each_folder_names_its_source():
     data = SOURCES / "data"
     files = list(data.rglob("*.csv"))
     assert sum(file.stat().st_size for file in files) < 3_000_000
-    told = (data / "README.md").read_text("utf-8")
+    told = (data / "SOURCES.md").read_text("utf-8")
     assert {f"in `{file.parent.name}/`" for file in files if f"in `{file.parent.name}/`" not in told} == set()
