@@ -62,7 +62,8 @@ def _timed(calls: dict[str, Callable[[pd.DataFrame], Any]], queries: list) -> li
                     times[name, stratum].append(spent)
 
     def shown(name: str, stratum: str) -> str:
-        return " / ".join(recordings.cell(q) for q in np.quantile(times[name, stratum], [0.5, 0.95]))
+        spent = times[name, stratum]
+        return " / ".join(recordings.cell(q) for q in np.quantile(spent, [0.5, 0.95])) if spent else ""
 
     return [[name, *(shown(name, stratum) for stratum in exact.STRATA)] for name in calls]
 

@@ -1,11 +1,14 @@
 """Pages of measurements: each block shows a stored file, and each file is shown."""
 
+import argparse
 import dataclasses
 import re
+from datetime import date
 
 import pytest
 
-from tests.benchmarks import recordings
+from tests.benchmarks import record, recordings
+from tests.conftest import EXAMPLE_LAKE
 
 ALL = {name: recordings.read(name) for name in recordings.names()}
 PAGES = {path.name: path.read_text("utf-8") for path in recordings.PAGES.glob("*.md")}
@@ -57,3 +60,20 @@ def test_a_plot_has_the_first_number_of_each_cell():
     assert second.patches[0].get_width() == 4.92 and first.get_xscale() == "log"
     assert first.get_yticklabels()[0].get_text() == "dfjoin"
     pyplot.close("all")
+
+
+def test_a_run_is_stored_with_what_it_was_measured_on(tmp_path, monkeypatch):
+    monkeypatch.setattr(recordings, "DATA", tmp_path)
+    made = record.record("build", argparse.Namespace(place=EXAMPLE_LAKE, index=tmp_path / "lake.dfjoin", every=1))
+    assert recordings.read("build") == made and made.command == "python -m tests.benchmarks.record build LAKE"
+    assert made.date == date.today().isoformat() and made.load and "cores" in made.machine
+    (row,) = made.rows
+    size = sum(path.stat().st_size for path in EXAMPLE_LAKE.rglob("*.csv"))
+    assert row[0].startswith("26, ") and row[1] == size / 1e6 and row[2] > 0
+
+
+def test_times_are_by_stratum():
+    one, other = [("10-100", ["a"]), ("1k-10k", ["b"])], []
+    (row,) = record._timed({"f": lambda df: other.append(df["q"].tolist())}, one)
+    assert row[0] == "f" and [bool(cell) for cell in row[1:]] == [True, False, True, False]
+    assert sorted(map(str, other)) == ["['a']"] * 4 + ["['b']"] * 4
