@@ -36,13 +36,25 @@ LAYERS = (
     ("frames",),
     ("values",),
     ("kernels",),
+    ("_plots",),
     ("types", "_validation", "_optional", "_html"),
-    ("errors", "_version", "_user_cache"),
+    ("errors", "_version", "_user_cache", "_graph_picture"),
     ("_visible",),
 )
 """From the top to the bottom; units of one layer do not import each other. ``dfjoin`` is the package itself."""
 
-BASE = {"types", "errors", "_validation", "_optional", "_html", "_version", "_visible", "_user_cache"}
+BASE = {
+    "types",
+    "errors",
+    "_validation",
+    "_optional",
+    "_html",
+    "_version",
+    "_visible",
+    "_user_cache",
+    "_plots",
+    "_graph_picture",
+}
 """What every layer but the kernels may import; these edges are not listed."""
 
 EDGES = {

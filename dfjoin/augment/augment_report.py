@@ -7,7 +7,7 @@ from typing import Any
 
 import pandas as pd
 
-from dfjoin import _html
+from dfjoin import _html, _plots
 from dfjoin._visible import visible_lines
 
 __all__ = ["AugmentReport", "JoinedTable"]
@@ -211,19 +211,15 @@ class AugmentReport:
         Returns
         -------
         matplotlib Axes
-        """
-        from dfjoin._optional import import_optional
 
-        pyplot = import_optional("matplotlib.pyplot", extra="plot", purpose="plot_gains()")
-        if ax is None:
-            _, ax = pyplot.subplots(figsize=(8, 0.5 * max(2, len(self.joined)) + 1), layout="constrained")
-        measured = [one for one in self.joined if one.gain is not None]
-        places = range(len(measured))[::-1]
-        gains = [100 * float(one.gain or 0) for one in measured]
-        ax.barh(list(places), gains, xerr=[100 * float(one.error or 0) for one in measured])
-        ax.set_yticks(list(places), [one.path for one in measured])
-        ax.set_xlabel("loss on held-out rows that is added without the table, % of the loss without the lake")
-        return ax
+        Raises
+        ------
+        MissingDependencyError
+            If matplotlib, the extra ``plot``, is not installed.
+        """
+        measured = [(one.path, 100 * one.gain, 100 * (one.error or 0)) for one in self.joined if one.gain is not None]
+        paths, gains, errors = zip(*measured, strict=True) if measured else ((), (), ())
+        return _plots.draw_gains(paths, gains, errors, ax)
 
 
 def _by_table(reasons: dict[str, str]) -> dict[str, str]:

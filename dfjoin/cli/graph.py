@@ -18,6 +18,7 @@ Find the likely foreign keys of an index: which column refers to which key of wh
   dfjoin graph lake.dfjoin
   dfjoin graph lake.dfjoin --from orders.csv --to countries.csv     the shortest ways to join two tables
   dfjoin graph lake.dfjoin -o keys.graphml                          for Gephi, yEd or networkx; also .png, .svg, .pdf
+  dfjoin graph lake.dfjoin --around orders.csv -o near.png          what joins with one table, as a picture
   dfjoin graph lake.dfjoin --explain orders.csv customer_id         what speaks for and against each key"""
 
 _PICTURES = (".png", ".svg", ".pdf")
@@ -35,6 +36,7 @@ def add_graph_command(commands: Any) -> None:
     parser.add_argument("--to", dest="end", metavar="TABLE", help="the other table")
     parser.add_argument("-k", type=int, default=3, help="most ways (default 3)")
     parser.add_argument("--explain", nargs=2, metavar=("TABLE", "COLUMN"), help="the keys that a column may refer to")
+    parser.add_argument("--around", metavar="TABLE", help="only the tables that join with this one")
     parser.add_argument("-o", "--output", help="write the graph: .graphml, .csv, .png, .svg or .pdf")
     add_format(parser)
 
@@ -50,10 +52,12 @@ def _graph(options: argparse.Namespace) -> int:
             f"`--output` must end in .graphml, .csv, .png, .svg or .pdf, got {options.output!r}"
         )
     graph = open_lake(options.index).join_graph(options.threshold, min_score=options.min_score)
+    if options.around:
+        graph = graph.around(options.around)
     if options.explain:
         return print_text(graph.explain(*options.explain))
     if options.output:
-        _write(graph, options.output, ending)
+        _write(graph, options, ending)
         return print_text(f"{len(graph)} edges written to {options.output}")
     shown = graph.edges if options.start is None else graph.shortest_paths(options.start, options.end, k=options.k)
     if options.format == "json":
@@ -63,11 +67,12 @@ def _graph(options: argparse.Namespace) -> int:
     return print_table(shown.round(3), options.format)
 
 
-def _write(graph: Any, path: str, ending: str) -> None:
+def _write(graph: Any, options: argparse.Namespace, ending: str) -> None:
     """Write a graph in the form that the ending names."""
+    path = options.output
     if ending == ".csv":
         graph.edges.to_csv(path, index=False)
     elif ending == ".graphml":
         graph.to_graphml(path)
     else:
-        graph.plot().figure.savefig(path, bbox_inches="tight")
+        graph.plot(options.around).figure.savefig(path, bbox_inches="tight")

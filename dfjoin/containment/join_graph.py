@@ -12,10 +12,12 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from dfjoin import _plots
 from dfjoin import _validation as check
+from dfjoin._graph_picture import picture_around, picture_of_all
 from dfjoin._visible import visible_lines
 from dfjoin.containment.declared_references import with_declared
-from dfjoin.containment.graph_files import draw_graph, write_graphml
+from dfjoin.containment.graph_files import write_graphml
 from dfjoin.containment.key_features import KeyCandidates, LakeColumns, find_key_pairs, key_features, own_roles
 from dfjoin.containment.key_model import key_model
 from dfjoin.errors import ColumnNotFoundError, InvalidParameterError, TableNotFoundError, did_you_mean, shortlist
@@ -28,6 +30,8 @@ __all__ = ["JoinGraph", "build_graph", "choose_edges"]
 _AT_ONCE = 1 << 18
 _SMALLEST_KEPT = 0.02
 _DECLARED = "the database declares it as a foreign key"
+_MOST_DRAWN = 30
+"""Tables of a whole graph that can be read in one picture."""
 _EDGE = ("table", "column", "key_table", "key_column")
 
 
@@ -187,11 +191,7 @@ class JoinGraph:
         O(hops × edges).
         """
         hops = check.check_positive_int(hops, "hops")
-        if table not in set(self.tables):
-            raise TableNotFoundError(
-                f"`table` must be a table of the graph ({shortlist(self.tables)}), got {check.show(table)}"
-                + did_you_mean(table, self.tables)
-            )
+        self._check_table(table)
         near = {table}
         for _ in range(hops):
             touched = self.edges["table"].isin(near) | self.edges["key_table"].isin(near)
@@ -223,32 +223,67 @@ class JoinGraph:
         """
         write_graphml(self.tables, self.edges, check.check_local_path(check.check_path(path, "path"), "path"))
 
-    def plot(self, ax: Any = None) -> Any:
-        """Draw the tables that are joined, an arrow from each to the tables that it refers to.
+    def plot(self, table: str | None = None, hops: int = 1, *, ax: Any = None) -> Any:
+        """Draw the neighbourhood of a table, or the graph where it is small enough to be read.
 
         Parameters
         ----------
+        table : str, optional
+            The table in the middle. By default all tables that are joined, up to 30; of a larger graph the
+            neighbourhood of the table that most tables join with, and the title says so.
+        hops : int, default 1
+            How many joins lead to the farthest table, at most.
         ax : matplotlib Axes, optional
             Where to draw; a new figure by default.
 
         Returns
         -------
         matplotlib Axes
+            An arrow leads from each table to the key that it refers to, at its right, dashed below a score of 0.85.
+            Around a table, tables of one folder that refer to the same key by the same column are one box, and the
+            surest 12 boxes of a side are drawn.
 
         Raises
         ------
         MissingDependencyError
-            If matplotlib is not installed.
-        InvalidParameterError
-            If more than 200 tables are joined.
+            If matplotlib, the extra ``plot``, is not installed.
+        TableNotFoundError
+            If the graph has no such table.
+
+        See Also
+        --------
+        around : the same part of the graph as tables and edges.
+
+        Examples
+        --------
+        >>> import dfjoin, tempfile
+        >>> lake = dfjoin.build_lake("examples/lake", tempfile.mkdtemp() + "/lake", engine="inline", progress=False)
+        >>> axes = lake.join_graph().plot("geo/countries.csv")
         """
+        hops = check.check_positive_int(hops, "hops")
+        if table is not None:
+            self._check_table(table)
+            return self._draw_around(table, hops, "", ax)
         joined = sorted(set(self.edges["table"]) | set(self.edges["key_table"]))
-        if len(joined) > 200:
-            raise InvalidParameterError(
-                f"a picture shows 200 tables at most, the graph has {len(joined)}; raise `min_score`, "
-                "draw `around(table)` or write GraphML"
+        if len(joined) <= _MOST_DRAWN:
+            title = f"{len(joined):,} of {len(self.tables):,} tables are joined"
+            return _plots.draw_graph(picture_of_all(self.edges), title, ax)
+        ends = pd.concat([self.edges["table"], self.edges["key_table"]])
+        return self._draw_around(ends.value_counts().idxmax(), hops, f" of {len(joined):,} that are joined", ax)
+
+    def _draw_around(self, table: str, hops: int, among: str, ax: Any) -> Any:
+        """Draw the neighbourhood of a table; the title says what part of the graph it is."""
+        picture = picture_around(self.edges, table, hops)
+        left_out = f"; {picture.n_left_out:,} less sure ones are left out" if picture.n_left_out else ""
+        title = f"{table}: {len(picture.tables):,} tables{among} lie within {hops} join{'s' * (hops > 1)}{left_out}"
+        return _plots.draw_graph(picture, title + ("; plot(table) draws another one" if among else ""), ax)
+
+    def _check_table(self, table: str) -> None:
+        if table not in set(self.tables):
+            raise TableNotFoundError(
+                f"`table` must be a table of the graph ({shortlist(self.tables)}), got {check.show(table)}"
+                + did_you_mean(table, self.tables)
             )
-        return draw_graph(joined, self.edges, ax)
 
 
 def _shortest_paths(

@@ -57,6 +57,8 @@ class AcceptedMatches:
     recall : float or None
         Estimates; None: there is none.
     reason : str
+    curve : tuple of (float, float)
+        Estimated recall and precision at falling probabilities; empty: there is no estimate.
     """
 
     chosen: NDArray[np.int64]
@@ -66,6 +68,7 @@ class AcceptedMatches:
     precision: float | None
     recall: float | None
     reason: str
+    curve: tuple[tuple[float, float], ...] = ()
 
 
 def accept_matches(problem: Problem, model: MatchModel, precision: float, is_one_to_one: bool) -> AcceptedMatches:
@@ -115,7 +118,8 @@ def accept_matches(problem: Problem, model: MatchModel, precision: float, is_one
         chosen = keep_best(chosen[is_free], targets.partners, chances)
     recall = min(1.0, chosen.size * (1.0 - error) / max(n_right, 1.0))
     reason = f"{chosen.size} of {chances.size} texts joined, estimated precision {1.0 - error:.1%}"
-    return AcceptedMatches(chosen, chances[chosen], errors[chosen], threshold, 1.0 - error, recall, reason)
+    curve = _curve(chances, errors)
+    return AcceptedMatches(chosen, chances[chosen], errors[chosen], threshold, 1.0 - error, recall, reason, curve)
 
 
 def expected_errors(chances: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -124,6 +128,15 @@ def expected_errors(chances: NDArray[np.float64]) -> NDArray[np.float64]:
     errors = np.empty(chances.size)
     errors[order] = np.cumsum(1.0 - chances[order]) / np.arange(1, chances.size + 1)
     return errors
+
+
+def _curve(chances: NDArray[np.float64], errors: NDArray[np.float64]) -> tuple[tuple[float, float], ...]:
+    """Return what joining the first pairs by probability would reach, at 40 numbers of pairs at most."""
+    order = np.argsort(-chances, kind="stable")[: np.count_nonzero(chances)]
+    places = np.unique(np.linspace(0, order.size - 1, 40).astype(np.int64))
+    precision = 1.0 - errors[order[places]]
+    recall = np.minimum(1.0, (places + 1) * precision / max(float(chances.sum()), 1.0))
+    return tuple(zip(recall.round(4).tolist(), precision.round(4).tolist(), strict=True))
 
 
 def choose_likeliest(chances: NDArray[np.float64], errors: NDArray[np.float64], precision: float) -> NDArray[np.int64]:

@@ -191,6 +191,7 @@ def _write_pairs(problem: Problem, accepted: AcceptedMatches, settings: FuzzySet
         estimated_precision=accepted.precision,
         estimated_recall=accepted.recall,
         reason=accepted.reason,
+        curve=accepted.curve,
     )
 
 

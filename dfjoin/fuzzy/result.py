@@ -137,6 +137,8 @@ class FuzzyJoin:
         Estimated share of the texts with a counterpart that were joined; None as the precision.
     reason : str
         One sentence: what was joined, or why nothing was.
+    curve : tuple of (float, float)
+        Estimated recall and precision that a lower or higher least probability would reach; empty without an estimate.
     """
 
     left_rows: NDArray[np.int64]
@@ -148,6 +150,7 @@ class FuzzyJoin:
     estimated_precision: float | None
     estimated_recall: float | None
     reason: str
+    curve: tuple[tuple[float, float], ...] = ()
 
     def __len__(self) -> int:
         return int(self.left_rows.size)
@@ -165,4 +168,5 @@ class FuzzyJoin:
             "estimated_recall": self.estimated_recall,
             "settings": None if self.settings is None else self.settings.to_dict(),
             "reason": self.reason,
+            "curve": [list(point) for point in self.curve],
         }

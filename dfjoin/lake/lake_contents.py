@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
+from dfjoin import _plots
 from dfjoin import _validation as check
 from dfjoin.lake.opened_lake import OpenedLake
 from dfjoin.store import overview
@@ -19,6 +20,17 @@ if TYPE_CHECKING:
     from dfjoin.page.serve import PageServer
 
 __all__ = ["LakeContents"]
+
+_PARTS = {
+    "tokens": "values, posting lists: equal values",
+    "catalog": "catalogue: names, kinds, samples",
+    "signatures": 'MinHash signatures: mode="lsh"',
+    "patterns": 'n-grams: mode="transform"',
+    "vectors": 'vectors of texts: mode="embedding"',
+    "axes": "numbers, points: places, numbers nearby",
+    "rows": "row signatures: keys of several columns",
+}
+"""What the groups of components are read for."""
 
 
 class LakeContents(OpenedLake):
@@ -161,9 +173,35 @@ class LakeContents(OpenedLake):
             ``skipped_reasons`` counts them by reason. A table whose file could not be read again is listed, too:
             the index has it as it was before. ``doubtful`` lists up to 1,000 of the ``n_doubtful`` files that may
             have to be read in another way, and why: another delimiter is nearly as good, the header or the encoding
-            is guessed. `delimiter`, `decimal`, `header` and `encoding` of `dfjoin.build_lake` settle it.
+            is guessed; `delimiter`, `decimal`, `header` and `encoding` of `dfjoin.build_lake` settle it. ``parts`` has
+            the bytes of what the index consists of, see `plot_contents`.
         """
         return overview.summarize(self._snapshot)
+
+    def plot_contents(self, *, ax: Any = None) -> Any:
+        """Draw what the index consists of: the bytes of each part, and the mode that reads it.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            Where to draw; a new figure by default.
+
+        Returns
+        -------
+        matplotlib Axes
+            A bar for each part, the largest first; the title counts tables, columns and values.
+
+        Raises
+        ------
+        MissingDependencyError
+            If matplotlib, the extra ``plot``, is not installed.
+        """
+        info = self.info()
+        parts = sorted(info["parts"].items(), key=lambda part: (-part[1], part[0]))
+        names = [_PARTS.get(name, name) for name, _ in parts]
+        counts = info["counts"]
+        title = f"{counts['tables']:,} tables, {counts['columns']:,} columns, {counts['tokens']:,} distinct values"
+        return _plots.draw_sizes(names, [size for _, size in parts], title, ax)
 
     def paths(
         self,

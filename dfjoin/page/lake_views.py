@@ -6,7 +6,7 @@ from typing import Any
 
 from starlette.responses import Response
 
-from dfjoin.page.graph_picture import picture_around, picture_of_path
+from dfjoin._graph_picture import picture_around, picture_of_path
 from dfjoin.page.visit import Visit
 
 __all__ = ["refresh", "show_graph", "show_lake", "show_path", "show_table"]

@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
-from dfjoin import _html
+from dfjoin import _html, _plots
 from dfjoin._optional import import_optional
 from dfjoin._validation import show
 from dfjoin._visible import visible, visible_lines
@@ -243,20 +243,44 @@ class JoinCandidates(pd.DataFrame):
         polars = import_optional("polars", extra="polars", purpose="to_polars")
         return polars.from_arrow(self.to_arrow())
 
-    def plot_matches(self, i: int | None = None, *, ax: Any = None) -> Any:
-        """Draw what matches: of one candidate the distinct values of both columns, or the containment of each.
+    def plot_coverage(self, *, ax: Any = None) -> Any:
+        """Draw a bar for each candidate: the share of the query column's distinct values that it holds.
 
         Parameters
         ----------
-        i : int, optional
-            Position in this frame: a bar for each of the two columns, what has a partner apart from what has none,
-            with examples of both. By default a bar for each candidate, accidental ones hatched.
         ax : matplotlib Axes, optional
             Where to draw; a new figure by default.
 
         Returns
         -------
         matplotlib Axes
+            Accidental candidates are hatched; the number beside a bar is that of the values.
+
+        Raises
+        ------
+        MissingDependencyError
+            If matplotlib, the extra ``plot``, is not installed.
+        InvalidParameterError
+            If the frame has lost one of its columns.
+        """
+        self._require("table", "column", "containment", "accidental", "matched")
+        names = [f"{t}: {c}" for t, c in zip(self["table"], self["column"], strict=True)]
+        return _plots.draw_coverage(names, self["containment"], self["matched"], self["accidental"], ax)
+
+    def plot_matches(self, i: int = 0, *, ax: Any = None) -> Any:
+        """Draw the distinct values of both columns of a candidate: those with a partner, and those without.
+
+        Parameters
+        ----------
+        i : int, default 0
+            Position in this frame.
+        ax : matplotlib Axes, optional
+            Where to draw; a new figure by default.
+
+        Returns
+        -------
+        matplotlib Axes
+            A bar for each of the two columns, with examples.
 
         Raises
         ------
@@ -265,12 +289,17 @@ class JoinCandidates(pd.DataFrame):
         InvalidParameterError
             If `i` is no position, or the frame has lost its lake or one of its columns.
         """
-        from dfjoin.search.match_plots import plot_candidate, plot_containment
-
-        if i is not None:
-            return plot_candidate(self.explain(i), ax)
-        self._require("table", "column", "containment", "accidental", "matched")
-        return plot_containment(self, ax)
+        found = self.explain(i)
+        n_alone = found.cardinality - found.matched if found.n_alone is None else found.n_alone
+        ax = _plots.draw_partners(
+            [found.query_column, f"{found.table}: {found.column}"],
+            [found.matched, found.cardinality - n_alone],
+            [found.query_cardinality - found.matched, n_alone],
+            [(found.shared, found.only_query), ([], found.only_candidate)],
+            ax,
+        )
+        ax.set_title(found.radius or found.relationship, fontsize=10)
+        return ax
 
     def _is_complete(self) -> bool:
         return set(_SHOWN) <= set(self.columns)

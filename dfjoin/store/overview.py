@@ -203,6 +203,7 @@ def summarize(snapshot: Snapshot) -> dict[str, Any]:
         "created_by": manifest.created_by,
         "counts": manifest.counts,
         "bytes": sum(segment.meta.size for segment in snapshot.segments),
+        "parts": _parts(snapshot),
         "segments": [{"id": s.meta.id, "bytes": s.meta.size, **s.meta.counts} for s in snapshot.segments],
         "settings": manifest.settings.to_dict(),
         "roots": snapshot.places(),
@@ -211,6 +212,15 @@ def summarize(snapshot: Snapshot) -> dict[str, Any]:
         "n_doubtful": len(doubtful),
         "doubtful": doubtful[:_MOST_DOUBTFUL],
     }
+
+
+def _parts(snapshot: Snapshot) -> dict[str, int]:
+    """Add up the bytes of each component group over the segments."""
+    sizes: dict[str, int] = {}
+    for segment in snapshot.segments:
+        for group in segment.meta.groups:
+            sizes[group.name] = sizes.get(group.name, 0) + sum(component.size for component in group.components)
+    return sizes
 
 
 def snapshot_html(snapshot: Snapshot) -> str:

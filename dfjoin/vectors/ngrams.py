@@ -27,7 +27,7 @@ def ngram_model() -> FastTextModel:
     The vector of a word is the mean of the directions of its n-grams (1 to 3 characters, with marks at its ends), so
     that the angle between two words says which n-grams they share (random projection of sets of n-grams; Achlioptas,
     "Database-friendly random projections", JCSS 2003); that of a text is the mean of its words. Length and dimension
-    were chosen with changed names, see tests/benchmarks/README.md.
+    were chosen with changed names, see docs/measurements/distance.md.
     """
     matrix = np.empty((_BUCKETS, _DIMENSION), np.float32)
     fill_uniform(matrix, 1.0, _SEED)

@@ -234,6 +234,7 @@ def test_every_public_function_and_method_with_arguments_is_called():
         dfjoin.Metric,
         dfjoin.JoinPlan,
         dfjoin.Program,
+        dfjoin.JoinCandidates.plot_coverage,
         dfjoin.JoinCandidates.plot_matches,
         dfjoin.LakeAugmenter,  # keeps its arguments, and checks them in fit: see tests/augment
     }

@@ -53,6 +53,9 @@ def test_the_graph_is_written(run, index, tmp_path):
     pytest.importorskip("matplotlib").use("Agg")
     run("graph", index, "-o", tmp_path / "g.png")
     assert (tmp_path / "g.png").stat().st_size > 1000
+    near = run("graph", index, "--around", "country", "-o", tmp_path / "near.png")[1]
+    assert near.startswith("1 edges written to") and (tmp_path / "near.png").stat().st_size > 1000
+    assert run("graph", index, "--around", "countri")[0] == 2
 
 
 def test_wrong_arguments_are_told(run, index):

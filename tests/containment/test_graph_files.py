@@ -1,11 +1,11 @@
-"""GraphML and the places of tables in a picture."""
+"""A join graph as GraphML."""
 
 import xml.etree.ElementTree as ET
 
 import numpy as np
 import pandas as pd
 
-from dfjoin.containment.graph_files import place_tables, write_graphml
+from dfjoin.containment.graph_files import write_graphml
 
 SPACE = "{http://graphml.graphdrawing.org/xmlns}"
 
@@ -24,23 +24,6 @@ def test_graphml_holds_names_that_are_hard_to_write(tmp_path):
     data = {one.get("key"): one.text for one in edge.iter(f"{SPACE}data")}
     assert (edge.get("source"), edge.get("target")) == ("t0", "t1")
     assert data["column"] == 'x"y' and data["score"] == "0.75"
-
-
-def test_joined_tables_lie_nearer_than_others():
-    edges = pd.DataFrame({"table": ["a", "b", "d"], "key_table": ["b", "c", "d"]})
-    at = place_tables(["a", "b", "c", "d", "e"], edges)
-    assert np.abs(at).max() <= 1
-    assert np.linalg.norm(at[0] - at[1]) < np.linalg.norm(at[0] - at[4])
-    assert place_tables([], edges[:0]).shape == (0, 2)
-    assert np.array_equal(at, place_tables(["a", "b", "c", "d", "e"], edges))
-
-
-def test_tables_that_nothing_joins_lie_apart():
-    none = pd.DataFrame({"table": [], "key_table": []})
-    for n in (2, 5, 12):
-        at = place_tables([str(i) for i in range(n)], none)
-        apart = np.linalg.norm(at[:, None] - at[None], axis=2)[~np.eye(n, dtype=bool)]
-        assert apart.min() > 1 / n
 
 
 def test_graphml_writes_what_is_not_known_as_xml_schema_does(tmp_path):

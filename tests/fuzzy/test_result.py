@@ -10,7 +10,9 @@ from dfjoin.fuzzy.result import FuzzyJoin, FuzzySettings
 def test_a_result_is_json_without_its_rows():
     settings = FuzzySettings("left", 0.6, 0.95, False, 3)
     rows = np.arange(2)
-    found = FuzzyJoin(rows, rows, np.zeros(2), np.ones(2), np.zeros(2), settings, 0.96, 0.5, "2 of 4 texts joined")
+    found = FuzzyJoin(
+        rows, rows, np.zeros(2), np.ones(2), np.zeros(2), settings, 0.96, 0.5, "2 of 4 texts joined", ((0.5, 0.96),)
+    )
     assert len(found) == 2
     assert json.loads(json.dumps(found.to_dict())) == {
         "n_pairs": 2,
@@ -24,6 +26,7 @@ def test_a_result_is_json_without_its_rows():
             "seed": 3,
         },
         "reason": "2 of 4 texts joined",
+        "curve": [[0.5, 0.96]],
     }
 
 

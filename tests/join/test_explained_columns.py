@@ -25,6 +25,7 @@ def found(pairs):
         0.99,
         0.9,
         "some joined",
+        ((0.9, 0.99),),
     )
 
 
@@ -50,7 +51,9 @@ def test_a_text_tells_of_each_column(first, last, text, is_kept):
     kept = keep_explained(found([(0, 0)]), columns, texts, True)
     assert len(kept) == is_kept
     if not is_kept:
-        assert kept.estimated_precision is None and "tells nothing of one of the columns" in kept.reason
+        assert (
+            kept.estimated_precision is None and "tells nothing of one of the columns" in kept.reason and not kept.curve
+        )
 
 
 def test_the_other_pairs_stay_as_they_are():

@@ -1,14 +1,13 @@
 """The frame of candidates: what it explains, how it is shown and drawn."""
 
 import pickle
-import sys
 import unicodedata
 
 import pandas as pd
 import pytest
 
 import dfjoin
-from dfjoin.errors import InvalidParameterError, MissingDependencyError
+from dfjoin.errors import InvalidParameterError
 from dfjoin.search import query
 from dfjoin.search.candidates import JoinCandidates
 from dfjoin.search.exact import searcher
@@ -109,7 +108,7 @@ class TestEvidence:
             with pytest.raises(InvalidParameterError, match=text):
                 call()
         with pytest.raises(InvalidParameterError, match="but 'containment' is missing"):
-            hits.drop(columns="containment").plot_matches()
+            hits.drop(columns="containment").plot_coverage()
 
     def test_evidence_of_padded_and_typed_queries(self, build):
         lake = build({"t": pd.DataFrame({"zip": ["00501", "02134", "10001"]})})
@@ -160,48 +159,6 @@ class TestDisplay:
     def test_a_frame_of_fewer_columns_is_shown_as_pandas_does(self, lake):
         part = find(["a", "b"], lake)[["table", "matched"]]
         assert repr(part) == repr(pd.DataFrame(part)) and "<table" in part._repr_html_()
-
-    def test_plot_matches(self, build):
-        matplotlib = pytest.importorskip("matplotlib")
-        matplotlib.use("Agg")
-        from matplotlib import pyplot
-
-        lake = build({"t": pd.DataFrame({"n": range(20), "c": [f"w{i}" for i in range(20)]})})
-        hits = find([*range(10)], lake)
-        axes = hits.plot_matches()
-        (bar,) = axes.patches
-        assert bar.get_width() == 1.0 and bar.get_hatch() == "//"
-        assert [label.get_text() for label in axes.get_yticklabels()] == ["t: n"]
-        _, given = pyplot.subplots()
-        hits = find([*range(10), "w1", "w2"], lake)
-        assert hits.plot_matches(ax=given) is given
-        widths = [patch.get_width() for patch in given.patches]
-        assert widths == hits["containment"].tolist()
-        find(["nothing"], lake).plot_matches()
-        pyplot.close("all")
-
-    def test_plot_of_one_candidate_shows_both_columns(self, build):
-        matplotlib = pytest.importorskip("matplotlib")
-        matplotlib.use("Agg")
-        from matplotlib import pyplot
-
-        hits = find(["a$b$", "b", "q", None, "b"], build({"t\x1b": pd.DataFrame({"c": ["a$b$", "b", "x", "y"]})}))
-        axes = hits.plot_matches(0)
-        assert [(bar.get_x(), bar.get_width()) for bar in axes.patches] == [(0, 2), (0, 2), (2, 1), (2, 2)]
-        assert [label.get_text() for label in axes.get_yticklabels()] == ["q", "t\\u001b: c"]
-        texts = [text.get_text() for text in axes.texts]
-        assert texts[0] == "2 of 3" and texts[2] == "2 of 4" and "without: 'q'" in texts[1] and "'x', 'y'" in texts[3]
-        axes.figure.canvas.draw()  # a formula of matplotlib, between two dollars, would be an error
-        _, given = pyplot.subplots()
-        assert hits.plot_matches(0, ax=given) is given
-        with pytest.raises(InvalidParameterError, match="`i` must be a position in this frame of 1 rows, got 1"):
-            hits.plot_matches(1)
-        pyplot.close("all")
-
-    def test_a_plot_without_matplotlib_says_what_to_install(self, lake, monkeypatch):
-        monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
-        with pytest.raises(MissingDependencyError, match=r'plot_matches\(\) needs `matplotlib`.*"dfjoin\[plot\]"'):
-            find(["a", "b"], lake).plot_matches(0)
 
 
 def test_repr_fits_a_terminal_and_is_whole_in_a_pipe(build, monkeypatch):

@@ -60,7 +60,7 @@ def keep_explained(found: FuzzyJoin, columns: Mapping[str, pa.Array], texts: pa.
     kept = found.take(np.flatnonzero(is_explained))
     if not is_explained.any():
         nothing = "what is alike tells nothing of one of the columns of the key"
-        return replace(kept, estimated_precision=None, estimated_recall=None, reason=nothing)
+        return replace(kept, estimated_precision=None, estimated_recall=None, reason=nothing, curve=())
     return kept
 
 

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from dfjoin import _html
+from dfjoin import _html, _plots
 from dfjoin._visible import visible, visible_lines
 from dfjoin.errors import InvalidParameterError, InvalidTypeError
 from dfjoin.frames.given_frame import attrs_of, is_frame
@@ -195,6 +195,37 @@ class JoinReport:
         return visible_lines(lines)
 
     __repr__ = __str__
+
+    def plot_precision(self, *, ax: Any = None) -> Any:
+        """Draw what a join by similarity would reach at other precisions: estimated precision against recall.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            Where to draw; a new figure by default.
+
+        Returns
+        -------
+        matplotlib Axes
+            The curve over the keys that are not equal, the precision that was asked for, and this join. With one
+            partner for each key of the other side the join lies below the curve.
+
+        Raises
+        ------
+        MissingDependencyError
+            If matplotlib, the extra ``plot``, is not installed.
+        InvalidParameterError
+            If no key was joined by similarity, or by the threshold of an earlier join, which estimates nothing.
+        """
+        for step in self._values["joined"]:
+            found = step.get("relation", {}).get("fuzzy", {})
+            if found.get("curve"):
+                chosen = found["estimated_recall"], found["estimated_precision"]
+                return _plots.draw_precision(found["curve"], chosen, found["settings"]["precision"], ax)
+        raise InvalidParameterError(
+            "`plot_precision` needs a join by similarity, got a report of a join without; join by misspelled keys with "
+            "auto_join(other, on=…, precision=0.9), and not by a plan"
+        )
 
     def _repr_html_(self) -> str:
         """Write the report as cards, for notebooks."""

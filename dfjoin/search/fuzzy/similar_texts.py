@@ -26,7 +26,7 @@ SPELLING_METRICS = ("edit", "jaccard")
 """Edits of single characters; one minus the Jaccard similarity of the sets of 3-grams."""
 
 _DEFAULTS = {"edit": 0.15, "jaccard": 0.4}
-"""Chosen with misspelled names, see tests/benchmarks/README.md."""
+"""Chosen with misspelled names, see docs/measurements/distance.md."""
 _ROOM = 1 << 18
 """Candidates that are compared at once."""
 

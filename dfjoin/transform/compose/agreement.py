@@ -88,7 +88,7 @@ def confidence_of(
     the ways that agree on it, 1 if its row has the form (`shape_of`) of an example, -0.08 times the weight of the
     likeliest way, and -2 for each further branch. Coefficients and level are those of a logistic regression over the
     results of 343 tasks with two and three examples, each task with one weight, validated in five folds by task and
-    rounded (tests/benchmarks/README.md, "Teaching by examples").
+    rounded (docs/measurements/joins.md, "Teaching by examples").
     """
     ways = sorted(ways, key=lambda way: way.weight)[:_MAX_WAYS]
     if not any(way.program.pieces == program.pieces and way.program.columns == program.columns for way in ways):

@@ -7,7 +7,7 @@ from typing import Any
 
 import pandas as pd
 
-__all__ = ["GraphPicture", "PictureArrow", "PictureBox", "picture_around", "picture_of_path"]
+__all__ = ["GraphPicture", "PictureArrow", "PictureBox", "picture_around", "picture_of_all", "picture_of_path"]
 
 _WIDTH, _HEIGHT, _ACROSS, _DOWN, _MARGIN = 236, 46, 170, 18, 12
 """Size of a box, space between boxes beside and below each other, and margin, in pixels."""
@@ -51,19 +51,25 @@ class PictureArrow:
 
     Parameters
     ----------
-    path : str
-        Of SVG.
+    curve : tuple of tuple of int
+        Start, two points that bend it, and end.
     label : str
     score : float
     x, y : int
         Where the label stands.
     """
 
-    path: str
+    curve: tuple[tuple[int, int], ...]
     label: str
     score: float
     x: int
     y: int
+
+    @property
+    def path(self) -> str:
+        """The curve as a path of SVG."""
+        start, *others = (f"{x} {y}" for x, y in self.curve)
+        return f"M{start}C{' '.join(others)}"
 
 
 @dataclass(frozen=True)
@@ -161,6 +167,55 @@ def picture_of_path(joins: pd.DataFrame) -> GraphPicture:
     return GraphPicture(boxes, arrows, boxes[-1].x + _WIDTH + _MARGIN, _HEIGHT + 2 * _MARGIN, 0, set(names))
 
 
+def picture_of_all(edges: pd.DataFrame) -> GraphPicture:
+    """Draw all tables of a small graph, each at the left of the keys that it refers to.
+
+    Parameters
+    ----------
+    edges : DataFrame
+        As `JoinGraph.edges`.
+
+    Returns
+    -------
+    GraphPicture
+        Parts without an edge between them stand below each other. O(tables × edges).
+    """
+    ends = [(edge.table, edge.key_table) for edge in edges.itertuples() if edge.table != edge.key_table]
+    tables = sorted({*edges["table"], *edges["key_table"]})
+    depth, part = dict.fromkeys(tables, 0), {table: number for number, table in enumerate(tables)}
+    for _ in tables:  # a circle of keys, which only a database declares, ends here
+        for table, key in ends:
+            depth[table] = min(len(tables), max(depth[table], depth[key] + 1))
+            part[table] = part[key] = min(part[table], part[key])
+    columns = {own: place for place, own in enumerate(sorted(set(depth.values()), reverse=True))}
+    boxes: dict[str, PictureBox] = {}
+    top = 0
+    for number in sorted(set(part.values())):
+        own: dict[int, list[str]] = {}
+        for table in tables:
+            if part[table] == number:
+                own.setdefault(columns[depth[table]], []).append(table)
+        most = max(map(len, own.values()))
+        for column, names in own.items():
+            down = (most - len(names)) * (_HEIGHT + _DOWN) // 2
+            boxes |= {
+                name: _box([name], column, top + down + i * (_HEIGHT + _DOWN), False) for i, name in enumerate(names)
+            }
+        top += most * (_HEIGHT + _DOWN)
+    arrows = [
+        _arrow(boxes[edge.table], boxes[edge.key_table], _label(edge), edge.score)
+        for edge in edges.itertuples()
+        if edge.table != edge.key_table
+    ]
+    width = max((box.x for box in boxes.values()), default=0) + _WIDTH + _MARGIN
+    return GraphPicture(list(boxes.values()), arrows, width, top - _DOWN + 2 * _MARGIN, 0, set(tables))
+
+
+def _label(edge: Any) -> str:
+    """Name the columns of an edge, once if their names are equal."""
+    return str(edge.column if edge.column == edge.key_column else f"{edge.column} → {edge.key_column}")
+
+
 def _placed(
     members: dict[_Family, list[str]], family_of: dict[str, _Family], edges: pd.DataFrame, n_left_out: int
 ) -> GraphPicture:
@@ -178,8 +233,7 @@ def _placed(
     for edge in edges.itertuples():
         start, end = family_of.get(edge.table), family_of.get(edge.key_table)
         if start is not None and end is not None and start != end and (start, end, edge.column) not in arrows:
-            label = edge.column if edge.column == edge.key_column else f"{edge.column} → {edge.key_column}"
-            arrows[start, end, edge.column] = _arrow(boxes[start], boxes[end], label, edge.score)
+            arrows[start, end, edge.column] = _arrow(boxes[start], boxes[end], _label(edge), edge.score)
     width = max(box.x for box in boxes.values()) + _WIDTH + _MARGIN
     height = most * row_height - _DOWN + 2 * _MARGIN
     return GraphPicture(list(boxes.values()), list(arrows.values()), width, height, n_left_out, set(family_of))
@@ -204,8 +258,8 @@ def _arrow(start: PictureBox, end: PictureBox, label: str, score: float) -> Pict
     else:
         x1, x2 = start.x, end.x + _WIDTH
         bend1, bend2 = x1 - _ACROSS // 2, x2 + _ACROSS // 2
-    path = f"M{x1} {y1}C{bend1} {y1} {bend2} {y2} {x2} {y2}"
-    return PictureArrow(path, _short(label, 24), score, (x1 + bend1 + bend2 + x2) // 4, (y1 + y2) // 2 - 5)
+    curve = ((x1, y1), (bend1, y1), (bend2, y2), (x2, y2))
+    return PictureArrow(curve, _short(label, 24), score, (x1 + bend1 + bend2 + x2) // 4, (y1 + y2) // 2 - 5)
 
 
 def _short(text: str, letters: int = _LETTERS) -> str:

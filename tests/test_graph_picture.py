@@ -2,7 +2,7 @@
 
 import pandas as pd
 
-from dfjoin.page.graph_picture import picture_around, picture_of_path
+from dfjoin._graph_picture import picture_around, picture_of_all, picture_of_path
 
 
 def edges(*rows):
@@ -79,3 +79,17 @@ def test_a_path_goes_from_the_left_to_the_right():
     picture = picture_of_path(joins)
     assert [box.table for box in picture.boxes] == ["a", "b", "c"] and len({box.y for box in picture.boxes}) == 1
     assert [arrow.label for arrow in picture.arrows] == ["x = u", "y = v"]
+
+
+def test_a_whole_graph_leads_to_the_right_and_its_parts_do_not_overlap():
+    picture = picture_of_all(pd.concat([STAR, edges(("a", "x", "b", "x", 0.6), ("b", "y", "b", "z", 0.6))]))
+    assert picture.tables == {*STAR["table"], *STAR["key_table"], "a", "b"} and len(picture.arrows) == 6
+    for row in STAR.itertuples():
+        assert box_of(picture, row.table).x < box_of(picture, row.key_table).x
+    assert len({(box.x, box.y) for box in picture.boxes}) == len(picture.boxes) == 8
+    assert max(box.y + box.height for box in picture.boxes) < picture.height
+
+
+def test_a_circle_of_declared_keys_is_drawn():
+    picture = picture_of_all(edges(("a", "x", "b", "x", 1.0), ("b", "y", "a", "y", 1.0)))
+    assert len(picture.arrows) == 2 and len(picture.boxes) == 2
