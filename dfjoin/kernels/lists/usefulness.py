@@ -29,27 +29,42 @@ from dfjoin.kernels.texts.header_words import HeaderWords
 __all__ = [
     "CARDINALITY",
     "FEATURES",
+    "GAIN",
     "HEADER",
     "HIGH",
     "IS_SERIAL",
     "IS_UNIQUE",
     "IS_YEARS",
     "KIND",
+    "LIMIT",
     "LOG_CARDINALITY",
     "LOW",
+    "NOTHING_NEW",
+    "N_SCORES",
     "PLACE",
+    "SCORE",
     "SERIAL_SHARE",
     "TABLE",
+    "USEFULNESS",
     "ColumnRecords",
+    "ModelNumbers",
+    "ModelPart",
     "QueryNumbers",
     "TableNumbers",
     "compute_features",
-    "compute_odds",
+    "score_candidates",
+    "score_features",
 ]
 
 CARDINALITY, LOG_CARDINALITY, KIND, IS_UNIQUE, IS_SERIAL, IS_YEARS, PLACE, TABLE, LOW, HIGH, HEADER = range(11)
 """Columns of `ColumnRecords.records`. A kind is 0 for others, 1 for text, 2 for numbers; the range of integers is empty
 for other columns."""
+
+SCORE, GAIN, USEFULNESS, NOTHING_NEW = range(4)
+"""Rows of what `score_candidates` writes: the score, what a join brings whatever repeats its values, the usefulness,
+and whether the frame has all headers of the table."""
+
+N_SCORES = 4
 
 _KNOWN = 128
 SERIAL_SHARE = 0.8
@@ -57,6 +72,16 @@ SERIAL_SHARE = 0.8
 
 _CHANCE_BITS = 10.0
 """Bits by which the shared numbers exceed what ranges predict where half of them are taken to be shared by chance."""
+
+LIMIT = 5.0
+"""A feature counts as far as this many standard deviations from its mean, and no farther."""
+
+_MOST_ODDS = 30.0
+_EVEN = 0.5
+"""Score from which on a candidate is more likely a join than an accident."""
+
+_PARTS = 1e6
+"""Scores are rounded to one part in this many."""
 
 _ALL_NUMBERS = math.log(1e9)
 _ALL_COLUMNS = math.log(REFERENCE_COLUMNS)
@@ -169,18 +194,38 @@ class TableNumbers(NamedTuple):
     """What is known of the tables of a segment: their names, and what they share with the frame.
 
     `n_new` are the columns with a header that the frame has not; `n_held` the headers of the frame's other columns that
-    the table has; `has_header` tells whether a column has the query's. `series`, `number_share` and `is_near` are the
-    features of their names (`same_folder`); `marks` are zeros, and receive what is known of the names that were met.
+    the table has; `n_named` its columns that have the query's. `series`, `number_share` and `is_near` are the features
+    of their names (`same_folder`); `marks` are zeros, and receive what is known of the names that were met.
     """
 
     names: HeaderWords
     n_new: NDArray[np.int64]
     n_held: NDArray[np.int64]
-    has_header: NDArray[np.uint8]
+    n_named: NDArray[np.int64]
     series: NDArray[np.float64]
     number_share: NDArray[np.float64]
     is_near: NDArray[np.uint8]
     marks: NDArray[np.uint8]
+
+
+class ModelPart(NamedTuple):
+    """A logistic regression: the columns of its features, their means, one over their scales, and their weights."""
+
+    chosen: NDArray[np.int64]
+    means: NDArray[np.float64]
+    rates: NDArray[np.float64]
+    weights: NDArray[np.float64]
+    bias: float
+
+
+class ModelNumbers(NamedTuple):
+    """The published model, see `UsefulnessModel`."""
+
+    score: ModelPart
+    brings: ModelPart
+    floor: float
+    repeated: float
+    many_to_many: float
 
 
 class QueryNumbers(NamedTuple):
@@ -349,6 +394,28 @@ def _set_numbers(record, query, mark, is_key, by_chance, own, out):
     out[AT.refers] = relation if is_reference else 0.0
 
 
+@njit_inner
+def _set_features(column, sums, known, tables, query, marks, out):
+    """Write all features of one candidate."""
+    record = known.records[column]
+    table, header = np.int64(record[TABLE]), np.int64(record[HEADER])
+    mark = _marks_of_header(header, known.headers, query, marks)
+    of_table = _marks_of_table(table, tables, query)
+    is_same, is_companion = mark & SAME != 0, mark & IN_FRAME != 0
+    is_key = (query.is_padded_serial or (query.is_number and record[KIND] == 2.0)) and not query.is_generic
+    if is_key:
+        is_key = of_table & OF_TABLE != 0 and is_identifier(header, known.headers, table, tables.names, query.header)
+    by_chance, own = _set_values(sums, record, query, out)
+    is_new = known.headers.joined[header] != 0 and not (is_same or is_companion)
+    _set_table(table, tables, is_new, is_companion, out)
+    _set_kinds(record, query, is_same, out)
+    _set_numbers(record, query, mark, is_key, by_chance, own, out)
+    out[AT.same_specific_header] = is_same and not query.is_generic
+    out[AT.disjoint_headers] = mark & DISJOINT != 0
+    out[AT.header_in_table_name] = of_table & IN_TABLE != 0
+    out[AT.header_elsewhere] = not is_same and (is_companion or tables.n_named[table] != 0)
+
+
 @njit_lean
 def compute_features(columns, sums, known, tables, query, marks, out):
     """Compute the features of candidates.
@@ -372,50 +439,76 @@ def compute_features(columns, sums, known, tables, query, marks, out):
     O(n), with a handful of words to a name. A header, and the name of a table, is compared with the query's once.
     """
     for i in range(columns.shape[0]):
-        record, row = known.records[columns[i]], out[i]
-        table, header = np.int64(record[TABLE]), np.int64(record[HEADER])
-        mark = _marks_of_header(header, known.headers, query, marks)
-        of_table = _marks_of_table(table, tables, query)
-        is_same, is_companion = mark & SAME != 0, mark & IN_FRAME != 0
-        is_key = (query.is_padded_serial or (query.is_number and record[KIND] == 2.0)) and not query.is_generic
-        if is_key:
-            is_key = of_table & OF_TABLE != 0 and is_identifier(
-                header, known.headers, table, tables.names, query.header
-            )
-        by_chance, own = _set_values(sums[i], record, query, row)
-        is_new = known.headers.joined[header] != 0 and not (is_same or is_companion)
-        _set_table(table, tables, is_new, is_companion, row)
-        _set_kinds(record, query, is_same, row)
-        _set_numbers(record, query, mark, is_key, by_chance, own, row)
-        row[AT.same_specific_header] = is_same and not query.is_generic
-        row[AT.disjoint_headers] = mark & DISJOINT != 0
-        row[AT.header_in_table_name] = of_table & IN_TABLE != 0
-        row[AT.header_elsewhere] = not is_same and (is_companion or tables.has_header[table] != 0)
+        _set_features(columns[i], sums[i], known, tables, query, marks, out[i])
+
+
+@njit_inner
+def _rounded(score):
+    """Round a score, so that equal columns have equal scores whatever else is computed with them."""
+    return np.rint(score * _PARTS) / _PARTS
+
+
+@njit_inner
+def _probability(features, part):
+    """Return the probability that a logistic regression gives to a candidate."""
+    odds = part.bias
+    for j in range(part.chosen.shape[0]):
+        value = (features[part.chosen[j]] - part.means[j]) * part.rates[j]
+        odds += part.weights[j] * min(max(value, -LIMIT), LIMIT)
+    return _rounded(1.0 / (1.0 + math.exp(-min(max(odds, -_MOST_ODDS), _MOST_ODDS))))
+
+
+@njit_inner
+def _set_scores(features, model, i, out):
+    """Write the scores of one candidate."""
+    score, nothing_new = _probability(features, model.score), features[AT.nothing_new] > 0.0
+    gain = model.floor * model.many_to_many * _EVEN
+    if not nothing_new:
+        gain = model.floor + (1.0 - model.floor) * _probability(features, model.brings)
+    factor = 1.0
+    if features[AT.unique_candidate] <= 0.0:
+        factor = model.many_to_many if features[AT.many_to_many] > 0.0 else model.repeated
+    out[SCORE, i], out[GAIN, i], out[NOTHING_NEW, i] = score, gain, nothing_new
+    out[USEFULNESS, i] = _rounded(score * gain * factor)
 
 
 @njit_lean
-def compute_odds(features, chosen, parameters, bias, limit, out):
-    """Compute the log-odds that a linear model gives to candidates.
+def score_features(features, model, out):
+    """Score candidates of which the features are known.
 
     Parameters
     ----------
-    features : ndarray of float64, shape (n, n_features)
-    chosen : ndarray of int64, shape (m,)
-        Columns of `features` that the model has.
-    parameters : ndarray of float64, shape (3, m)
-        Mean, one over the scale, and weight of each.
-    bias, limit : float
-        A feature adds ``weight × (value − mean) / scale`` to the bias, the quotient cut at ± `limit`.
-    out : ndarray of float64, shape (n,)
-        Receives them.
+    features : ndarray of float64, shape (n, len(FEATURES))
+    model : ModelNumbers
+    out : ndarray of float64, shape (N_SCORES, n)
+        Receives the rows SCORE to NOTHING_NEW.
 
     Notes
     -----
-    O(n m).
+    O(n).
     """
     for i in range(features.shape[0]):
-        odds = bias
-        for j in range(chosen.shape[0]):
-            value = (features[i, chosen[j]] - parameters[0, j]) * parameters[1, j]
-            odds += parameters[2, j] * min(max(value, -limit), limit)
-        out[i] = odds
+        _set_scores(features[i], model, i, out)
+
+
+@njit_lean
+def score_candidates(columns, sums, known, tables, query, marks, model, features, out):
+    """Compute the features of candidates and score them, without keeping the features.
+
+    Parameters
+    ----------
+    columns, sums, known, tables, query, marks
+        As `compute_features` takes them.
+    model : ModelNumbers
+    features : ndarray of float64, shape (len(FEATURES),)
+        Scratch, which stays in the nearest cache.
+    out : ndarray of float64, shape (N_SCORES, n)
+        Receives the rows SCORE to NOTHING_NEW.
+
+    Notes
+    -----
+    Columns in ascending order read the records and the tables from front to back. O(n).
+    """
+    for i in range(columns.shape[0]):
+        _set_features(columns[i], sums[i], known, tables, query, marks, features)
+        _set_scores(features, model, i, out)

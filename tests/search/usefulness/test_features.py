@@ -11,8 +11,9 @@ from dfjoin.kernels.lists.usefulness import FEATURES
 from dfjoin.search.exact.searcher import MatchedQuery
 from dfjoin.search.params import search_params
 from dfjoin.search.query import make_query
-from dfjoin.search.usefulness.features import features_of, query_facts
+from dfjoin.search.usefulness.features import features_of, query_facts, scores_of
 from dfjoin.search.usefulness.lake_facts import facts_of, series_of
+from dfjoin.search.usefulness.model import model
 from dfjoin.search.usefulness.shared_evidence import count_evidence
 from tests.oracles import usefulness as oracle
 
@@ -46,7 +47,10 @@ def computed(lake, frame, label):
     snapshot = lake.snapshot
     query = replace(make_query(frame[label], snapshot.settings), companions=tuple(frame.columns))
     evidence, _ = count_evidence(snapshot, MatchedQuery(snapshot, query.values), search_params(threshold=0.0))
-    rows = features_of(snapshot, query_facts(query), evidence).values
+    facts = query_facts(query)
+    rows = features_of(snapshot, facts, evidence)
+    scores = scores_of(snapshot, facts, evidence, model().numbers)
+    assert (scores == model().scores(rows)).all()  # whether the features are kept or not
     found = {}
     for number, column, row in zip(evidence.hits.segments, evidence.hits.columns, rows, strict=True):
         catalog = snapshot.segments[number].catalog
