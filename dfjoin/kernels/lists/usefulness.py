@@ -80,6 +80,9 @@ _MOST_ODDS = 30.0
 _EVEN = 0.5
 """Score from which on a candidate is more likely a join than an accident."""
 
+_ANY_NUMBER = 1e9
+"""Stands for a count that is not known, where no count is larger."""
+
 _PARTS = 1e6
 """Scores are rounded to one part in this many."""
 
@@ -179,6 +182,28 @@ same_folder              the candidate's table lies in the folder of the table w
 """
 
 
+_NAMED = (
+    AT.same_specific_header,
+    AT.disjoint_headers,
+    AT.header_in_table_name,
+    AT.header_elsewhere,
+    AT.no_letters_same_header,
+    AT.unnamed_numbers,
+    AT.similar_size,
+    AT.refers,
+    AT.same_key_header,
+    AT.alike_header,
+    AT.names_key,
+    AT.measured,
+    AT.other_headers,
+    AT.same_folder,
+)
+"""Features that only names, or the table, tell, as far as the score has them."""
+
+_OF_NUMBERS = (AT.similar_size, AT.refers, AT.same_key_header, AT.alike_header, AT.names_key, AT.measured)
+"""Those of them that are zero where the query and the candidate are not both numbers."""
+
+
 class ColumnRecords(NamedTuple):
     """What a search needs of each column of a segment, side by side, and the names that they have.
 
@@ -219,10 +244,11 @@ class ModelPart(NamedTuple):
 
 
 class ModelNumbers(NamedTuple):
-    """The published model, see `UsefulnessModel`."""
+    """The published model, see `UsefulnessModel`; `most` is 1 for features that raise the score, else 0."""
 
     score: ModelPart
     brings: ModelPart
+    most: NDArray[np.float64]
     floor: float
     repeated: float
     many_to_many: float
@@ -319,8 +345,22 @@ def _marks_of_table(table, tables, query):
 
 
 @njit_inner
+def _set_kinds(record, query, out):
+    """Write what kinds of columns the query and a candidate are."""
+    is_unique = record[IS_UNIQUE] != 0.0
+    out[AT.no_letters] = query.has_no_letters
+    out[AT.both_years] = record[IS_YEARS] if query.is_years else 0.0
+    out[AT.numeric_header] = query.has_digits_alone
+    out[AT.unique_query] = query.is_unique
+    out[AT.unique_candidate] = record[IS_UNIQUE]
+    out[AT.many_to_many] = not is_unique and not query.is_unique
+    out[AT.both_text] = record[KIND] == 1.0 and query.is_text
+    out[AT.place_in_table] = record[PLACE]
+
+
+@njit_inner
 def _set_values(sums, record, query, out):
-    """Write what the shared values tell; return `by_chance`, and the containment of the query."""
+    """Write all that no name is needed for; return `by_chance`, and the containment of the query."""
     matched, size, n_query = float(max(np.int64(1), sums[COUNT])), record[CARDINALITY], float(max(1, query.n_values))
     own, theirs = matched / n_query, matched / size
     bits, by_chance = float(sums[BITS]) / SCALE, 0.0
@@ -342,6 +382,7 @@ def _set_values(sums, record, query, out):
     out[AT.shared] = math.log(1.0 + matched)
     out[AT.cardinality] = record[LOG_CARDINALITY] * is_by_value
     out[AT.by_chance] = by_chance
+    _set_kinds(record, query, out)
     return by_chance, own
 
 
@@ -355,21 +396,6 @@ def _set_table(table, tables, is_new, is_companion, out):
     out[AT.series] = tables.series[table]
     out[AT.number_columns] = tables.number_share[table]
     out[AT.same_folder] = tables.is_near[table]
-
-
-@njit_inner
-def _set_kinds(record, query, is_same, out):
-    """Write what kinds of columns the query and a candidate are."""
-    is_unique = record[IS_UNIQUE] != 0.0
-    out[AT.no_letters] = query.has_no_letters
-    out[AT.no_letters_same_header] = query.has_no_letters and is_same
-    out[AT.both_years] = record[IS_YEARS] if query.is_years else 0.0
-    out[AT.numeric_header] = query.has_digits_alone
-    out[AT.unique_query] = query.is_unique
-    out[AT.unique_candidate] = record[IS_UNIQUE]
-    out[AT.many_to_many] = not is_unique and not query.is_unique
-    out[AT.both_text] = record[KIND] == 1.0 and query.is_text
-    out[AT.place_in_table] = record[PLACE]
 
 
 @njit_inner
@@ -395,8 +421,8 @@ def _set_numbers(record, query, mark, is_key, by_chance, own, out):
 
 
 @njit_inner
-def _set_features(column, sums, known, tables, query, marks, out):
-    """Write all features of one candidate."""
+def _set_named(known, column, tables, query, marks, by_chance, own, out):
+    """Write the features that depend on names and tables; `_set_values` has written the others."""
     record = known.records[column]
     table, header = np.int64(record[TABLE]), np.int64(record[HEADER])
     mark = _marks_of_header(header, known.headers, query, marks)
@@ -405,15 +431,29 @@ def _set_features(column, sums, known, tables, query, marks, out):
     is_key = (query.is_padded_serial or (query.is_number and record[KIND] == 2.0)) and not query.is_generic
     if is_key:
         is_key = of_table & OF_TABLE != 0 and is_identifier(header, known.headers, table, tables.names, query.header)
-    by_chance, own = _set_values(sums, record, query, out)
     is_new = known.headers.joined[header] != 0 and not (is_same or is_companion)
     _set_table(table, tables, is_new, is_companion, out)
-    _set_kinds(record, query, is_same, out)
     _set_numbers(record, query, mark, is_key, by_chance, own, out)
+    out[AT.no_letters_same_header] = query.has_no_letters and is_same
     out[AT.same_specific_header] = is_same and not query.is_generic
     out[AT.disjoint_headers] = mark & DISJOINT != 0
     out[AT.header_in_table_name] = of_table & IN_TABLE != 0
     out[AT.header_elsewhere] = not is_same and (is_companion or tables.n_named[table] != 0)
+
+
+@njit_inner
+def _most_probable(record, query, model, out):
+    """Return the largest score that a candidate may have, whatever its names are; overwrites what depends on them."""
+    for feature in _NAMED:
+        out[feature] = model.most[feature]
+    out[AT.other_headers] *= _ANY_NUMBER
+    if query.companions.shape[0] == 0:
+        out[AT.other_headers] = 0.0
+        out[AT.same_folder] = 0.0
+    if not (query.is_padded_serial or (query.is_number and record[KIND] == 2.0)):
+        for feature in _OF_NUMBERS:
+            out[feature] = 0.0
+    return _probability(out, model.score)
 
 
 @njit_lean
@@ -439,7 +479,8 @@ def compute_features(columns, sums, known, tables, query, marks, out):
     O(n), with a handful of words to a name. A header, and the name of a table, is compared with the query's once.
     """
     for i in range(columns.shape[0]):
-        _set_features(columns[i], sums[i], known, tables, query, marks, out[i])
+        by_chance, own = _set_values(sums[i], known.records[columns[i]], query, out[i])
+        _set_named(known, columns[i], tables, query, marks, by_chance, own, out[i])
 
 
 @njit_inner
@@ -492,7 +533,7 @@ def score_features(features, model, out):
 
 
 @njit_lean
-def score_candidates(columns, sums, known, tables, query, marks, model, features, out):
+def score_candidates(columns, sums, known, tables, query, marks, model, smallest, features, out):
     """Compute the features of candidates and score them, without keeping the features.
 
     Parameters
@@ -500,6 +541,9 @@ def score_candidates(columns, sums, known, tables, query, marks, model, features
     columns, sums, known, tables, query, marks
         As `compute_features` takes them.
     model : ModelNumbers
+    smallest : float
+        Of candidates that no name could lift to this score no name is read: their score is a bound below it, the
+        others of their scores are zero.
     features : ndarray of float64, shape (len(FEATURES),)
         Scratch, which stays in the nearest cache.
     out : ndarray of float64, shape (N_SCORES, n)
@@ -507,8 +551,17 @@ def score_candidates(columns, sums, known, tables, query, marks, model, features
 
     Notes
     -----
-    Columns in ascending order read the records and the tables from front to back. O(n).
+    Names lie far apart in memory, what the catalogue says of a column side by side; columns in ascending order read
+    it from front to back. A candidate that has the values of the query and no others is never left out: its table may
+    be a copy of the frame. O(n).
     """
     for i in range(columns.shape[0]):
-        _set_features(columns[i], sums[i], known, tables, query, marks, features)
+        record = known.records[columns[i]]
+        by_chance, own = _set_values(sums[i], record, query, features)
+        if smallest > 0.0 and not (own == 1.0 and record[CARDINALITY] == query.n_values):
+            most = _most_probable(record, query, model, features)
+            if most < smallest:
+                out[SCORE, i], out[GAIN, i], out[USEFULNESS, i], out[NOTHING_NEW, i] = most, 0.0, 0.0, 0.0
+                continue
+        _set_named(known, columns[i], tables, query, marks, by_chance, own, features)
         _set_scores(features, model, i, out)

@@ -46,6 +46,7 @@ _NUMBER_KINDS = ("integer", "decimal", "float")
 _LOOKED_AT = 200
 _FEW_LETTERS = 0.1
 _ZERO, _NINE = ord("0"), ord("9")
+_IS_LETTER = (np.arange(256) >= 128) | ((np.arange(256) >= ord("a")) & (np.arange(256) <= ord("z")))
 _MOST_DIGITS = 18
 _NONE = as_read_only(np.empty(0, np.int64))
 
@@ -110,9 +111,9 @@ def query_facts(query: QueryColumn) -> QueryFacts:
         is_years=profile.has_range and low >= FIRST_YEAR and high <= LAST_YEAR,
         has_no_letters=is_text and _share_with_letters(query) < _FEW_LETTERS,
         is_generic=is_generic(header),
-        has_digits_alone=bool((header.marks & DIGITS > 0).all()),
+        has_digits_alone=all(mark & DIGITS for mark in header.marks.tolist()),
         is_naming=is_naming(header),
-        is_measure=bool((header.marks & MEASURE > 0).any()),
+        is_measure=any(mark & MEASURE for mark in header.marks.tolist()),
         integers=as_read_only(query.integers if profile.has_range else _integers_among(query.values)),
         is_padded_serial=is_text and _is_padded_serial(query),
     )
@@ -150,10 +151,11 @@ def _share_with_letters(query: QueryColumn) -> float:
     n = min(len(values), _LOOKED_AT)
     if n == 0:
         return 1.0
-    data = values.data[: values.offsets[n]]
-    is_letter = ((data >= 97) & (data <= 122)) | (data >= 128)
-    before = np.append(0, np.cumsum(is_letter))
-    return float(np.mean(np.diff(before[values.offsets[: n + 1]]) > 0))
+    ends = values.offsets[: n + 1]
+    n_before = np.zeros(int(ends[-1]) + 1, np.int64)
+    np.cumsum(_IS_LETTER[values.data[: int(ends[-1])]], out=n_before[1:])
+    n_at = n_before[ends]
+    return int(np.count_nonzero(n_at[1:] > n_at[:-1])) / n
 
 
 class _KernelInputs(NamedTuple):
@@ -195,7 +197,7 @@ def features_of(snapshot: Snapshot, facts: QueryFacts, evidence: SharedEvidence)
 
 
 def scores_of(
-    snapshot: Snapshot, facts: QueryFacts, evidence: SharedEvidence, model: ModelNumbers
+    snapshot: Snapshot, facts: QueryFacts, evidence: SharedEvidence, model: ModelNumbers, smallest: float = 0.0
 ) -> NDArray[np.float64]:
     """Score candidates.
 
@@ -204,6 +206,8 @@ def scores_of(
     snapshot, facts, evidence
         As in `features_of`.
     model : ModelNumbers
+    smallest : float
+        A candidate of a smaller score has any score below this one.
 
     Returns
     -------
@@ -212,12 +216,13 @@ def scores_of(
 
     Notes
     -----
-    The cost is that of `features_of`.
+    The cost is that of `features_of`; less with `smallest`, since most candidates share values by chance, and no name
+    is read of them.
     """
     scores, scratch = np.empty((N_SCORES, len(evidence.hits))), np.empty(len(FEATURES))
     for places, inputs in _by_segment(snapshot, facts, evidence):
         own = np.empty((N_SCORES, inputs.columns.size))
-        score_candidates(*inputs, model, scratch, own)
+        score_candidates(*inputs, model, smallest, scratch, own)
         scores[:, places] = own
     return scores
 

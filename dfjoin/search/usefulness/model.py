@@ -97,7 +97,9 @@ class UsefulnessModel:
     @cached_property
     def numbers(self) -> ModelNumbers:
         """Its parameters as the kernels take them."""
-        return ModelNumbers(self.score.numbers, self.brings.numbers, self.floor, self.repeated, self.many_to_many)
+        score, most = self.score.numbers, np.zeros(len(FEATURES))
+        most[score.chosen] = score.weights > 0
+        return ModelNumbers(score, self.brings.numbers, most, self.floor, self.repeated, self.many_to_many)
 
     def scores(self, features: NDArray[np.float64]) -> NDArray[np.float64]:
         """Score candidates of which the features are known.

@@ -54,5 +54,5 @@ def score_pair(own: QueryColumn, theirs: QueryColumn, is_shared: NDArray[np.bool
     features, out = np.empty(len(FEATURES)), np.empty((N_SCORES, 1))
     sums = weights[is_shared].sum(axis=0, keepdims=True)
     columns, marks = np.zeros(1, np.int64), np.zeros(1, np.uint8)
-    score_candidates(columns, sums, known, tables, numbers, marks, model().numbers, features, out)
+    score_candidates(columns, sums, known, tables, numbers, marks, model().numbers, 0.0, features, out)
     return float(out[SCORE, 0])

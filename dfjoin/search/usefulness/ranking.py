@@ -82,10 +82,10 @@ def rank_useful(
     if evidence is None:
         evidence = evidence_of(snapshot, pool.matched, hits, pool.is_by_equality)
     facts = query_facts(query)
-    scores = scores_of(snapshot, facts, evidence, model().numbers)
+    smallest = params.smallest_score
+    scores = scores_of(snapshot, facts, evidence, model().numbers, smallest)
     is_copy = _are_copies(snapshot, facts, hits, scores[NOTHING_NEW] > 0)
     score, useful = scores[SCORE], np.where(is_copy, 0.0, scores[USEFULNESS])
-    smallest = params.smallest_score
     shown = np.arange(len(hits)) if smallest <= 0 else np.flatnonzero(score >= smallest)
     members = [shown[one] for one in _Ranking(snapshot, hits.take(shown), useful[shown]).families(params)]
     heads = np.array([one[0] for one in members], np.int64)
