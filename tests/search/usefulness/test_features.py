@@ -121,7 +121,7 @@ def test_no_score_that_is_shown_changes_where_names_of_others_are_not_read(lake)
                 assert (found[:, is_shown] == every[:, is_shown]).all()
                 assert (found[SCORE, ~is_shown] < smallest).all() and (found[SCORE] >= every[SCORE]).all()
                 n_unread += int(np.count_nonzero(found[GAIN] == 0))
-    assert n_unread > 20
+    assert n_unread > 10
 
 
 def test_a_query_without_values_has_no_candidates_and_no_features(lake):
