@@ -17,10 +17,10 @@ from dfjoin.search.query import QueryColumn
 from dfjoin.search.usefulness.shared_evidence import SharedEvidence
 from dfjoin.search.usefulness.useful_hits import Usefulness
 from dfjoin.store.snapshot import Snapshot
-from dfjoin.transform.evidence.transform_join import TransformJoin
 
 if TYPE_CHECKING:
     from dfjoin.search.key_hits import KeyHit, KeySearch
+    from dfjoin.transform.evidence.transform_join import TransformJoin
 
 __all__ = ["Candidate", "Found", "Pool", "RowName", "SearchContext", "name_of_row"]
 

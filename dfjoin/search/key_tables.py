@@ -12,13 +12,14 @@ from numpy.typing import NDArray
 from dfjoin.index.catalog import NOT_IN_FILE
 from dfjoin.index.segment import Segment
 from dfjoin.kernels.lists.key_tuples import count_possible, mark_held
+from dfjoin.kernels.lists.usefulness import GAIN, NOTHING_NEW, SCORE
 from dfjoin.search.exact.matcher import match_tokens
 from dfjoin.search.exact.searcher import MatchedQuery
 from dfjoin.search.key_hits import KeyColumn
 from dfjoin.search.key_query import KeyQuery
 from dfjoin.search.key_rows import KeyRows, KeyTable, read_values, stored_values
 from dfjoin.search.params import SearchParams, SearchStats
-from dfjoin.search.usefulness.features import features_of, query_facts
+from dfjoin.search.usefulness.features import query_facts, scores_of
 from dfjoin.search.usefulness.lake_facts import facts_of
 from dfjoin.search.usefulness.model import model
 from dfjoin.search.usefulness.shared_evidence import count_evidence
@@ -219,7 +220,7 @@ class KeyTables:
         column = self._query.columns[part]
         evidence, stats = count_evidence(self._snapshot, matched, params)
         self.stats.add(stats)
-        features, weights = features_of(self._snapshot, query_facts(column), evidence), model()
+        scores = scores_of(self._snapshot, query_facts(column), evidence, model().numbers)
         hits = evidence.hits
         tables, n_filled = np.empty(len(hits), np.int64), np.empty(len(hits), np.int64)
         for number in np.unique(hits.segments).tolist():
@@ -238,9 +239,9 @@ class KeyTables:
             "matched": hits.matched,
             "rows": rows,
             "tuples": np.minimum(most, rows),
-            "score": weights.score.probabilities(features),
-            "gain": weights.gains(features),
-            "has_all": features.column("nothing_new") > 0,
+            "score": scores[SCORE],
+            "gain": scores[GAIN],
+            "has_all": scores[NOTHING_NEW] > 0,
         }
         return _ByTable(distinct, np.append(starts, order.size), {n: v[order] for n, v in values.items()})
 

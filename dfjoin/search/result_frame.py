@@ -175,7 +175,7 @@ def frame_of(columns: dict[str, _Column]) -> JoinCandidates:
     every: list[str] = []
     for name, _ in layout.texts:
         every += columns[name]
-    texts = text_class._from_sequence(pa.array(every, pa.large_string()), dtype=dtype)
+    texts = text_class(pa.array(every, pa.large_string()), dtype=dtype)
     blocks: list[tuple[Any, NDArray[np.intp]]] = [
         (texts[i * n : (i + 1) * n], position) for i, (_, position) in enumerate(layout.texts)
     ]

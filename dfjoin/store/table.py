@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -25,7 +25,6 @@ from dfjoin.errors import (
     warn,
 )
 from dfjoin.index.catalog import KINDS, NOT_IN_FILE, read_dialect
-from dfjoin.ingest.engine import SparkTable, session_table
 from dfjoin.sources.readers import current_fingerprint, open_table
 from dfjoin.sources.table_kinds import KINDS as KINDS_OF_TABLES
 from dfjoin.sources.wanted_rows import RowsByKey
@@ -36,6 +35,9 @@ from dfjoin.values.frames import arrow_to_series
 from dfjoin.values.normalize import normalize_batch, normalize_column, read_dates, settings_for
 from dfjoin.values.profile import kind_of
 from dfjoin.values.value_set import ValueSet
+
+if TYPE_CHECKING:
+    from dfjoin.ingest.engine import SparkTable
 
 __all__ = ["ON_STALE", "LakeTable", "content_of", "is_mostly_null", "read_frame", "void_reason", "with_types"]
 
@@ -85,6 +87,8 @@ class _TableOfSpark:
 
     @cached_property
     def _table(self) -> SparkTable:
+        from dfjoin.ingest.engine import session_table  # brings all that builds an index
+
         return session_table(self._record["name"], self._record["path"])
 
     def is_as_recorded(self) -> bool:

@@ -105,12 +105,12 @@ def _lexicon() -> tuple[NDArray[np.uint64], ...]:
 
 def is_generic(header: HeaderWords) -> bool:
     """Tell whether one name has only words that stand in tables of any subject."""
-    return bool((header.marks & (GENERIC | UNSPECIFIC) > 0).all())
+    return all(mark & (GENERIC | UNSPECIFIC) for mark in header.marks.tolist())
 
 
 def is_naming(header: HeaderWords) -> bool:
     """Tell whether one name says that numbers under it name something: ``id``, ``fips``, ``Kundennr``, ``store``."""
-    return bool((header.marks & (NAMING | THING) > 0).any())
+    return any(mark & (NAMING | THING) for mark in header.marks.tolist())
 
 
 def table_stems(names: pa.Array) -> pa.Array:

@@ -19,13 +19,14 @@ import numpy as np
 import pandas as pd
 
 import dfjoin
+from dfjoin.kernels.lists import usefulness
 from dfjoin.kernels.lists.evidence import weigh_values
 from dfjoin.kernels.lists.usefulness import FEATURES
 from dfjoin.search.exact.searcher import MatchedQuery
 from dfjoin.search.params import search_params
 from dfjoin.search.query import make_query
 from dfjoin.search.usefulness import shared_evidence
-from dfjoin.search.usefulness.features import CandidateFeatures, features_of, query_facts
+from dfjoin.search.usefulness.features import families_of, features_of, query_facts
 from dfjoin.search.usefulness.model import MODEL_FILE, LinearModel, UsefulnessModel
 from dfjoin.search.usefulness.shared_evidence import count_evidence
 from tests.benchmarks.number_cases import number_cases
@@ -77,9 +78,9 @@ def _candidates(lake, frame: pd.DataFrame, label, own_table: str) -> pd.DataFram
     found = features_of(snapshot, query_facts(query), evidence)
     with mock.patch.object(shared_evidence, "weigh_values", _weigh_in_small_lake):
         alone = features_of(snapshot, query_facts(query), count_evidence(snapshot, matched, params)[0])
-    alone.values[:, FEATURES.index("same_folder")] = 0.0  # all tables lie in one folder
-    rows = pd.DataFrame(found.values, columns=list(FEATURES))
-    rows = rows.assign(**{f"small {name}": alone.column(name) for name in OF_THE_LAKE})
+    alone[:, FEATURES.index("same_folder")] = 0.0  # all tables lie in one folder
+    rows = pd.DataFrame(found, columns=list(FEATURES))
+    rows = rows.assign(**{f"small {name}": alone[:, FEATURES.index(name)] for name in OF_THE_LAKE})
     tables, columns = [], []
     for number, column in zip(evidence.hits.segments.tolist(), evidence.hits.columns.tolist(), strict=True):
         catalog = snapshot.segments[number].catalog
@@ -91,7 +92,7 @@ def _candidates(lake, frame: pd.DataFrame, label, own_table: str) -> pd.DataFram
         evidence.hits.cardinality,
         len(query.values),
     )
-    rows["family"], rows["content"] = found.family, found.content
+    rows["family"], rows["content"] = families_of(snapshot, evidence.hits)
     rows["kind"] = _kind_of(query)
     return rows[rows["table"] != own_table]
 
@@ -255,10 +256,9 @@ def fit_both(rows: pd.DataFrame) -> tuple[LinearModel, LinearModel]:
 
 def predict(rows: pd.DataFrame, models: tuple[LinearModel, LinearModel]) -> tuple[np.ndarray, np.ndarray]:
     """Score and usefulness of some rows."""
-    features = CandidateFeatures(rows[list(FEATURES)].to_numpy(float))
     both = UsefulnessModel(*models, FLOOR, REPEATED, MANY_TO_MANY)
-    score = both.score.probabilities(features)
-    return score, both.usefulness(features, score)
+    scores = both.scores(np.ascontiguousarray(rows[list(FEATURES)].to_numpy(float)))
+    return scores[usefulness.SCORE], scores[usefulness.USEFULNESS]
 
 
 def cross_validate(rows: pd.DataFrame, by: str, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:

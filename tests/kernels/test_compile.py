@@ -256,6 +256,50 @@ def test_without_a_temporary_directory_the_scratch_space_of_a_worker_keeps_what_
     assert [place.name for place in scratch.iterdir()] == [f"dfjoin-numba-{os.getuid()}"]
 
 
+USE_OF_TWO = """
+import sys
+sys.path.insert(0, sys.argv[1])
+import numpy as np
+from dfjoin.kernels.numba._compile import watch
+from dfjoin.kernels.outer import grown, total
+print(total(np.arange(4)), watch.n_compiled, "numba.np.arraymath" in sys.modules, "scipy.linalg" in sys.modules)
+if "more" in sys.argv:
+    print(grown(np.arange(4)).tolist(), total(np.arange(4.0)), "numba.np.arraymath" in sys.modules)
+"""
+
+TWO = """
+from dfjoin.kernels.numba._compile import njit, njit_lean
+
+@njit_lean
+def total(values):
+    found = values[0]
+    for i in range(1, values.shape[0]):
+        found += values[i]
+    return found
+
+@njit
+def grown(values):
+    return values + 1
+"""
+
+
+@compiled_only
+def test_a_kernel_that_is_in_the_cache_is_loaded_without_what_compiles(kernels, tmp_path):
+    """What allocates is loaded with it, and what is in no cache is compiled afterwards, in the same process."""
+    (kernels / "outer.py").write_text(TWO)
+
+    def run(*arguments):
+        command = [sys.executable, "-c", USE_OF_TWO, str(tmp_path), *arguments]
+        environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path / "cache")}
+        done = subprocess.run(command, capture_output=True, text=True, env=environment, check=True)
+        return done.stdout.split("\n")[:-1]
+
+    assert run()[0].startswith("6 1 True")  # compiled
+    assert run() == ["6 0 False False"]
+    for _ in range(2):  # both are compiled, then both are loaded
+        assert run("more") == ["6 0 False False", "[1, 2, 3, 4] 6.0 True"]
+
+
 @compiled_only
 def test_processes_that_start_together_compile_a_kernel_once(kernels, tmp_path):
     (kernels / "outer.py").write_text(SMALL_KERNEL)

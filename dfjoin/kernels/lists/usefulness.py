@@ -29,27 +29,42 @@ from dfjoin.kernels.texts.header_words import HeaderWords
 __all__ = [
     "CARDINALITY",
     "FEATURES",
+    "GAIN",
     "HEADER",
     "HIGH",
     "IS_SERIAL",
     "IS_UNIQUE",
     "IS_YEARS",
     "KIND",
+    "LIMIT",
     "LOG_CARDINALITY",
     "LOW",
+    "NOTHING_NEW",
+    "N_SCORES",
     "PLACE",
+    "SCORE",
     "SERIAL_SHARE",
     "TABLE",
+    "USEFULNESS",
     "ColumnRecords",
+    "ModelNumbers",
+    "ModelPart",
     "QueryNumbers",
     "TableNumbers",
     "compute_features",
-    "compute_odds",
+    "score_candidates",
+    "score_features",
 ]
 
 CARDINALITY, LOG_CARDINALITY, KIND, IS_UNIQUE, IS_SERIAL, IS_YEARS, PLACE, TABLE, LOW, HIGH, HEADER = range(11)
 """Columns of `ColumnRecords.records`. A kind is 0 for others, 1 for text, 2 for numbers; the range of integers is empty
 for other columns."""
+
+SCORE, GAIN, USEFULNESS, NOTHING_NEW = range(4)
+"""Rows of what `score_candidates` writes: the score, what a join brings whatever repeats its values, the usefulness,
+and whether the frame has all headers of the table."""
+
+N_SCORES = 4
 
 _KNOWN = 128
 SERIAL_SHARE = 0.8
@@ -57,6 +72,19 @@ SERIAL_SHARE = 0.8
 
 _CHANCE_BITS = 10.0
 """Bits by which the shared numbers exceed what ranges predict where half of them are taken to be shared by chance."""
+
+LIMIT = 5.0
+"""A feature counts as far as this many standard deviations from its mean, and no farther."""
+
+_MOST_ODDS = 30.0
+_EVEN = 0.5
+"""Score from which on a candidate is more likely a join than an accident."""
+
+_ANY_NUMBER = 1e9
+"""Stands for a count that is not known, where no count is larger."""
+
+_PARTS = 1e6
+"""Scores are rounded to one part in this many."""
 
 _ALL_NUMBERS = math.log(1e9)
 _ALL_COLUMNS = math.log(REFERENCE_COLUMNS)
@@ -154,6 +182,28 @@ same_folder              the candidate's table lies in the folder of the table w
 """
 
 
+_NAMED = (
+    AT.same_specific_header,
+    AT.disjoint_headers,
+    AT.header_in_table_name,
+    AT.header_elsewhere,
+    AT.no_letters_same_header,
+    AT.unnamed_numbers,
+    AT.similar_size,
+    AT.refers,
+    AT.same_key_header,
+    AT.alike_header,
+    AT.names_key,
+    AT.measured,
+    AT.other_headers,
+    AT.same_folder,
+)
+"""Features that only names, or the table, tell, as far as the score has them."""
+
+_OF_NUMBERS = (AT.similar_size, AT.refers, AT.same_key_header, AT.alike_header, AT.names_key, AT.measured)
+"""Those of them that are zero where the query and the candidate are not both numbers."""
+
+
 class ColumnRecords(NamedTuple):
     """What a search needs of each column of a segment, side by side, and the names that they have.
 
@@ -169,18 +219,39 @@ class TableNumbers(NamedTuple):
     """What is known of the tables of a segment: their names, and what they share with the frame.
 
     `n_new` are the columns with a header that the frame has not; `n_held` the headers of the frame's other columns that
-    the table has; `has_header` tells whether a column has the query's. `series`, `number_share` and `is_near` are the
-    features of their names (`same_folder`); `marks` are zeros, and receive what is known of the names that were met.
+    the table has; `n_named` its columns that have the query's. `series`, `number_share` and `is_near` are the features
+    of their names (`same_folder`); `marks` are zeros, and receive what is known of the names that were met.
     """
 
     names: HeaderWords
     n_new: NDArray[np.int64]
     n_held: NDArray[np.int64]
-    has_header: NDArray[np.uint8]
+    n_named: NDArray[np.int64]
     series: NDArray[np.float64]
     number_share: NDArray[np.float64]
     is_near: NDArray[np.uint8]
     marks: NDArray[np.uint8]
+
+
+class ModelPart(NamedTuple):
+    """A logistic regression: the columns of its features, their means, one over their scales, and their weights."""
+
+    chosen: NDArray[np.int64]
+    means: NDArray[np.float64]
+    rates: NDArray[np.float64]
+    weights: NDArray[np.float64]
+    bias: float
+
+
+class ModelNumbers(NamedTuple):
+    """The published model, see `UsefulnessModel`; `most` is 1 for features that raise the score, else 0."""
+
+    score: ModelPart
+    brings: ModelPart
+    most: NDArray[np.float64]
+    floor: float
+    repeated: float
+    many_to_many: float
 
 
 class QueryNumbers(NamedTuple):
@@ -274,8 +345,22 @@ def _marks_of_table(table, tables, query):
 
 
 @njit_inner
+def _set_kinds(record, query, out):
+    """Write what kinds of columns the query and a candidate are."""
+    is_unique = record[IS_UNIQUE] != 0.0
+    out[AT.no_letters] = query.has_no_letters
+    out[AT.both_years] = record[IS_YEARS] if query.is_years else 0.0
+    out[AT.numeric_header] = query.has_digits_alone
+    out[AT.unique_query] = query.is_unique
+    out[AT.unique_candidate] = record[IS_UNIQUE]
+    out[AT.many_to_many] = not is_unique and not query.is_unique
+    out[AT.both_text] = record[KIND] == 1.0 and query.is_text
+    out[AT.place_in_table] = record[PLACE]
+
+
+@njit_inner
 def _set_values(sums, record, query, out):
-    """Write what the shared values tell; return `by_chance`, and the containment of the query."""
+    """Write all that no name is needed for; return `by_chance`, and the containment of the query."""
     matched, size, n_query = float(max(np.int64(1), sums[COUNT])), record[CARDINALITY], float(max(1, query.n_values))
     own, theirs = matched / n_query, matched / size
     bits, by_chance = float(sums[BITS]) / SCALE, 0.0
@@ -297,6 +382,7 @@ def _set_values(sums, record, query, out):
     out[AT.shared] = math.log(1.0 + matched)
     out[AT.cardinality] = record[LOG_CARDINALITY] * is_by_value
     out[AT.by_chance] = by_chance
+    _set_kinds(record, query, out)
     return by_chance, own
 
 
@@ -310,21 +396,6 @@ def _set_table(table, tables, is_new, is_companion, out):
     out[AT.series] = tables.series[table]
     out[AT.number_columns] = tables.number_share[table]
     out[AT.same_folder] = tables.is_near[table]
-
-
-@njit_inner
-def _set_kinds(record, query, is_same, out):
-    """Write what kinds of columns the query and a candidate are."""
-    is_unique = record[IS_UNIQUE] != 0.0
-    out[AT.no_letters] = query.has_no_letters
-    out[AT.no_letters_same_header] = query.has_no_letters and is_same
-    out[AT.both_years] = record[IS_YEARS] if query.is_years else 0.0
-    out[AT.numeric_header] = query.has_digits_alone
-    out[AT.unique_query] = query.is_unique
-    out[AT.unique_candidate] = record[IS_UNIQUE]
-    out[AT.many_to_many] = not is_unique and not query.is_unique
-    out[AT.both_text] = record[KIND] == 1.0 and query.is_text
-    out[AT.place_in_table] = record[PLACE]
 
 
 @njit_inner
@@ -347,6 +418,42 @@ def _set_numbers(record, query, mark, is_key, by_chance, own, out):
     out[AT.measured] = are_numbers and is_measure
     out[AT.similar_size] = relation * min(size, n_query) / max(size, n_query)
     out[AT.refers] = relation if is_reference else 0.0
+
+
+@njit_inner
+def _set_named(known, column, tables, query, marks, by_chance, own, out):
+    """Write the features that depend on names and tables; `_set_values` has written the others."""
+    record = known.records[column]
+    table, header = np.int64(record[TABLE]), np.int64(record[HEADER])
+    mark = _marks_of_header(header, known.headers, query, marks)
+    of_table = _marks_of_table(table, tables, query)
+    is_same, is_companion = mark & SAME != 0, mark & IN_FRAME != 0
+    is_key = (query.is_padded_serial or (query.is_number and record[KIND] == 2.0)) and not query.is_generic
+    if is_key:
+        is_key = of_table & OF_TABLE != 0 and is_identifier(header, known.headers, table, tables.names, query.header)
+    is_new = known.headers.joined[header] != 0 and not (is_same or is_companion)
+    _set_table(table, tables, is_new, is_companion, out)
+    _set_numbers(record, query, mark, is_key, by_chance, own, out)
+    out[AT.no_letters_same_header] = query.has_no_letters and is_same
+    out[AT.same_specific_header] = is_same and not query.is_generic
+    out[AT.disjoint_headers] = mark & DISJOINT != 0
+    out[AT.header_in_table_name] = of_table & IN_TABLE != 0
+    out[AT.header_elsewhere] = not is_same and (is_companion or tables.n_named[table] != 0)
+
+
+@njit_inner
+def _most_probable(record, query, model, out):
+    """Return the largest score that a candidate may have, whatever its names are; overwrites what depends on them."""
+    for feature in _NAMED:
+        out[feature] = model.most[feature]
+    out[AT.other_headers] *= _ANY_NUMBER
+    if query.companions.shape[0] == 0:
+        out[AT.other_headers] = 0.0
+        out[AT.same_folder] = 0.0
+    if not (query.is_padded_serial or (query.is_number and record[KIND] == 2.0)):
+        for feature in _OF_NUMBERS:
+            out[feature] = 0.0
+    return _probability(out, model.score)
 
 
 @njit_lean
@@ -372,50 +479,89 @@ def compute_features(columns, sums, known, tables, query, marks, out):
     O(n), with a handful of words to a name. A header, and the name of a table, is compared with the query's once.
     """
     for i in range(columns.shape[0]):
-        record, row = known.records[columns[i]], out[i]
-        table, header = np.int64(record[TABLE]), np.int64(record[HEADER])
-        mark = _marks_of_header(header, known.headers, query, marks)
-        of_table = _marks_of_table(table, tables, query)
-        is_same, is_companion = mark & SAME != 0, mark & IN_FRAME != 0
-        is_key = (query.is_padded_serial or (query.is_number and record[KIND] == 2.0)) and not query.is_generic
-        if is_key:
-            is_key = of_table & OF_TABLE != 0 and is_identifier(
-                header, known.headers, table, tables.names, query.header
-            )
-        by_chance, own = _set_values(sums[i], record, query, row)
-        is_new = known.headers.joined[header] != 0 and not (is_same or is_companion)
-        _set_table(table, tables, is_new, is_companion, row)
-        _set_kinds(record, query, is_same, row)
-        _set_numbers(record, query, mark, is_key, by_chance, own, row)
-        row[AT.same_specific_header] = is_same and not query.is_generic
-        row[AT.disjoint_headers] = mark & DISJOINT != 0
-        row[AT.header_in_table_name] = of_table & IN_TABLE != 0
-        row[AT.header_elsewhere] = not is_same and (is_companion or tables.has_header[table] != 0)
+        by_chance, own = _set_values(sums[i], known.records[columns[i]], query, out[i])
+        _set_named(known, columns[i], tables, query, marks, by_chance, own, out[i])
+
+
+@njit_inner
+def _rounded(score):
+    """Round a score, so that equal columns have equal scores whatever else is computed with them."""
+    return np.rint(score * _PARTS) / _PARTS
+
+
+@njit_inner
+def _probability(features, part):
+    """Return the probability that a logistic regression gives to a candidate."""
+    odds = part.bias
+    for j in range(part.chosen.shape[0]):
+        value = (features[part.chosen[j]] - part.means[j]) * part.rates[j]
+        odds += part.weights[j] * min(max(value, -LIMIT), LIMIT)
+    return _rounded(1.0 / (1.0 + math.exp(-min(max(odds, -_MOST_ODDS), _MOST_ODDS))))
+
+
+@njit_inner
+def _set_scores(features, model, i, out):
+    """Write the scores of one candidate."""
+    score, nothing_new = _probability(features, model.score), features[AT.nothing_new] > 0.0
+    gain = model.floor * model.many_to_many * _EVEN
+    if not nothing_new:
+        gain = model.floor + (1.0 - model.floor) * _probability(features, model.brings)
+    factor = 1.0
+    if features[AT.unique_candidate] <= 0.0:
+        factor = model.many_to_many if features[AT.many_to_many] > 0.0 else model.repeated
+    out[SCORE, i], out[GAIN, i], out[NOTHING_NEW, i] = score, gain, nothing_new
+    out[USEFULNESS, i] = _rounded(score * gain * factor)
 
 
 @njit_lean
-def compute_odds(features, chosen, parameters, bias, limit, out):
-    """Compute the log-odds that a linear model gives to candidates.
+def score_features(features, model, out):
+    """Score candidates of which the features are known.
 
     Parameters
     ----------
-    features : ndarray of float64, shape (n, n_features)
-    chosen : ndarray of int64, shape (m,)
-        Columns of `features` that the model has.
-    parameters : ndarray of float64, shape (3, m)
-        Mean, one over the scale, and weight of each.
-    bias, limit : float
-        A feature adds ``weight × (value − mean) / scale`` to the bias, the quotient cut at ± `limit`.
-    out : ndarray of float64, shape (n,)
-        Receives them.
+    features : ndarray of float64, shape (n, len(FEATURES))
+    model : ModelNumbers
+    out : ndarray of float64, shape (N_SCORES, n)
+        Receives the rows SCORE to NOTHING_NEW.
 
     Notes
     -----
-    O(n m).
+    O(n).
     """
     for i in range(features.shape[0]):
-        odds = bias
-        for j in range(chosen.shape[0]):
-            value = (features[i, chosen[j]] - parameters[0, j]) * parameters[1, j]
-            odds += parameters[2, j] * min(max(value, -limit), limit)
-        out[i] = odds
+        _set_scores(features[i], model, i, out)
+
+
+@njit_lean
+def score_candidates(columns, sums, known, tables, query, marks, model, smallest, features, out):
+    """Compute the features of candidates and score them, without keeping the features.
+
+    Parameters
+    ----------
+    columns, sums, known, tables, query, marks
+        As `compute_features` takes them.
+    model : ModelNumbers
+    smallest : float
+        Of candidates that no name could lift to this score no name is read: their score is a bound below it, the
+        others of their scores are zero.
+    features : ndarray of float64, shape (len(FEATURES),)
+        Scratch, which stays in the nearest cache.
+    out : ndarray of float64, shape (N_SCORES, n)
+        Receives the rows SCORE to NOTHING_NEW.
+
+    Notes
+    -----
+    Names lie far apart in memory, what the catalogue says of a column side by side; columns in ascending order read
+    it from front to back. A candidate that has the values of the query and no others is never left out: its table may
+    be a copy of the frame. O(n).
+    """
+    for i in range(columns.shape[0]):
+        record = known.records[columns[i]]
+        by_chance, own = _set_values(sums[i], record, query, features)
+        if smallest > 0.0 and not (own == 1.0 and record[CARDINALITY] == query.n_values):
+            most = _most_probable(record, query, model, features)
+            if most < smallest:
+                out[SCORE, i], out[GAIN, i], out[USEFULNESS, i], out[NOTHING_NEW, i] = most, 0.0, 0.0, 0.0
+                continue
+        _set_named(known, columns[i], tables, query, marks, by_chance, own, features)
+        _set_scores(features, model, i, out)

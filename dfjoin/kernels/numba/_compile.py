@@ -143,6 +143,10 @@ def _keep_by_sources(dispatcher: Any) -> None:
     Numba looks at the file of a function, and not at those of the functions that are compiled into it, nor of the
     named tuples that it takes. A cache that can no longer be read or written, on a full disk for example,
     costs time and not the search.
+
+    Before it loads a function numba imports all that it can compile (and SciPy with that), half a second in each
+    process. Machine code needs nothing of it unless it allocates; where a function has to be compiled, the compiler
+    does the same.
     """
     cache = dispatcher._cache
     key_of = getattr(cache, "_index_key", None)
@@ -166,6 +170,12 @@ def _keep_by_sources(dispatcher: Any) -> None:
     cache.save_overload = save_or_not
     turn = _TURNS.setdefault(cache.cache_path, CompileTurn(Path(cache.cache_path)))
     load, compile_now = cache.load_overload, dispatcher.compile
+    if not dispatcher.targetoptions.get("_nrt", True):
+
+        def load(signature: Any, context: Any) -> Any:
+            with cache._guard_against_spurious_io_errors():
+                return cache._load_overload(signature, context)
+            return None
 
     def load_or_wait(signature: Any, context: Any) -> Any:
         found = load(signature, context)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dfjoin.kernels.lists.evidence import REFERENCE_COLUMNS
-from dfjoin.kernels.lists.usefulness import FEATURES
+from dfjoin.kernels.lists.usefulness import FEATURES, SCORE, USEFULNESS
 from dfjoin.search.found import Candidate
 from dfjoin.search.usefulness.features import features_of, query_facts
 from dfjoin.search.usefulness.model import model
@@ -145,14 +145,14 @@ def weigh_candidate(candidate: Candidate, is_by_equality: bool = True) -> Candid
         evidence = evidence_of(snapshot, found.matched, hit, is_by_equality)
     features = features_of(snapshot, query_facts(found.query), evidence)
     weights = model()
-    score = weights.score.probabilities(features)
-    useful = float(weights.usefulness(features, score)[0])
+    scores = weights.scores(features)[:, 0]
+    useful = float(scores[USEFULNESS])
     if found.useful is not None:
         useful = float(found.useful.usefulness[candidate.position])
-    values = dict(zip(FEATURES, features.values[0].tolist(), strict=True))
-    texts = _texts(values, weights.score.contributions(features))
+    values = dict(zip(FEATURES, features[0].tolist(), strict=True))
+    texts = _texts(values, weights.score.contributions(features[0]))
     return CandidateEvidence(
-        float(score[0]),
+        float(scores[SCORE]),
         useful,
         [text for part, text in texts if part > 0 and text],
         [text for part, text in texts if part < 0 and text],

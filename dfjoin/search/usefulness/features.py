@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import lru_cache
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,16 +18,20 @@ from dfjoin.kernels.lists.usefulness import (
     IS_YEARS,
     KIND,
     LOG_CARDINALITY,
+    N_SCORES,
     SERIAL_SHARE,
     ColumnRecords,
+    ModelNumbers,
     QueryNumbers,
     TableNumbers,
     compute_features,
+    score_candidates,
 )
 from dfjoin.kernels.ragged import expand_stretches
 from dfjoin.kernels.records import as_read_only
 from dfjoin.kernels.texts.header_words import DIGITS, MEASURE, HeaderWords
 from dfjoin.kernels.texts.numbers import INTEGER, parse_integers
+from dfjoin.search.hits import Hits
 from dfjoin.search.query import QueryColumn
 from dfjoin.search.usefulness.frame_headers import FrameHeaders, frame_headers
 from dfjoin.search.usefulness.lake_facts import FIRST_YEAR, LAST_YEAR, facts_of, series_of
@@ -34,12 +40,13 @@ from dfjoin.store.snapshot import Snapshot
 from dfjoin.values.header_meaning import headers_of, is_generic, is_naming
 from dfjoin.values.value_set import ValueSet
 
-__all__ = ["CandidateFeatures", "QueryFacts", "features_of", "query_facts", "query_numbers"]
+__all__ = ["QueryFacts", "families_of", "features_of", "query_facts", "query_numbers", "scores_of"]
 
 _NUMBER_KINDS = ("integer", "decimal", "float")
 _LOOKED_AT = 200
 _FEW_LETTERS = 0.1
 _ZERO, _NINE = ord("0"), ord("9")
+_IS_LETTER = (np.arange(256) >= 128) | ((np.arange(256) >= ord("a")) & (np.arange(256) <= ord("z")))
 _MOST_DIGITS = 18
 _NONE = as_read_only(np.empty(0, np.int64))
 
@@ -104,9 +111,9 @@ def query_facts(query: QueryColumn) -> QueryFacts:
         is_years=profile.has_range and low >= FIRST_YEAR and high <= LAST_YEAR,
         has_no_letters=is_text and _share_with_letters(query) < _FEW_LETTERS,
         is_generic=is_generic(header),
-        has_digits_alone=bool((header.marks & DIGITS > 0).all()),
+        has_digits_alone=all(mark & DIGITS for mark in header.marks.tolist()),
         is_naming=is_naming(header),
-        is_measure=bool((header.marks & MEASURE > 0).any()),
+        is_measure=any(mark & MEASURE for mark in header.marks.tolist()),
         integers=as_read_only(query.integers if profile.has_range else _integers_among(query.values)),
         is_padded_serial=is_text and _is_padded_serial(query),
     )
@@ -144,36 +151,25 @@ def _share_with_letters(query: QueryColumn) -> float:
     n = min(len(values), _LOOKED_AT)
     if n == 0:
         return 1.0
-    data = values.data[: values.offsets[n]]
-    is_letter = ((data >= 97) & (data <= 122)) | (data >= 128)
-    before = np.append(0, np.cumsum(is_letter))
-    return float(np.mean(np.diff(before[values.offsets[: n + 1]]) > 0))
+    ends = values.offsets[: n + 1]
+    n_before = np.zeros(int(ends[-1]) + 1, np.int64)
+    np.cumsum(_IS_LETTER[values.data[: int(ends[-1])]], out=n_before[1:])
+    n_at = n_before[ends]
+    return int(np.count_nonzero(n_at[1:] > n_at[:-1])) / n
 
 
-@dataclass(frozen=True)
-class CandidateFeatures:
-    """Features of candidates, and which of them belong together.
+class _KernelInputs(NamedTuple):
+    """What the kernels need of the candidates of one segment."""
 
-    Parameters
-    ----------
-    values : ndarray of float64, shape (n, len(FEATURES))
-        A column for each of `FEATURES`.
-    family : ndarray of uint64, shape (n,)
-        The same for columns of one name in tables of one family, see `LakeFacts.family`.
-    content : ndarray of uint64, shape (n,)
-        The same for columns of one name in tables of the same content.
-    """
-
-    values: NDArray[np.float64]
-    family: NDArray[np.uint64] = field(default_factory=lambda: np.empty(0, np.uint64))
-    content: NDArray[np.uint64] = field(default_factory=lambda: np.empty(0, np.uint64))
-
-    def column(self, name: str) -> NDArray[np.float64]:
-        """Return one feature."""
-        return self.values[:, FEATURES.index(name)]
+    columns: NDArray[np.int64]
+    sums: NDArray[np.int64]
+    known: ColumnRecords
+    tables: TableNumbers
+    query: QueryNumbers
+    marks: NDArray[np.uint8]
 
 
-def features_of(snapshot: Snapshot, facts: QueryFacts, evidence: SharedEvidence) -> CandidateFeatures:
+def features_of(snapshot: Snapshot, facts: QueryFacts, evidence: SharedEvidence) -> NDArray[np.float64]:
     """Compute the features of candidates.
 
     Parameters
@@ -185,63 +181,114 @@ def features_of(snapshot: Snapshot, facts: QueryFacts, evidence: SharedEvidence)
 
     Returns
     -------
-    CandidateFeatures
+    ndarray of float64, shape (n, len(FEATURES))
+        A column for each of `FEATURES`.
 
     Notes
     -----
     No table and no value is read. O(candidates + tables + columns that have a header of the frame).
     """
-    hits = evidence.hits
-    n = len(hits)
-    values = np.empty((n, len(FEATURES)))
-    family, content = np.empty(n, np.uint64), np.empty(n, np.uint64)
-    if n == 0:
-        return CandidateFeatures(values, family, content)
+    values = np.empty((len(evidence.hits), len(FEATURES)))
+    for places, inputs in _by_segment(snapshot, facts, evidence):
+        own = np.empty((inputs.columns.size, len(FEATURES)))
+        compute_features(*inputs, own)
+        values[places] = own
+    return values
+
+
+def scores_of(
+    snapshot: Snapshot, facts: QueryFacts, evidence: SharedEvidence, model: ModelNumbers, smallest: float = 0.0
+) -> NDArray[np.float64]:
+    """Score candidates.
+
+    Parameters
+    ----------
+    snapshot, facts, evidence
+        As in `features_of`.
+    model : ModelNumbers
+    smallest : float
+        A candidate of a smaller score has any score below this one.
+
+    Returns
+    -------
+    ndarray of float64, shape (N_SCORES, n)
+        Rows SCORE to NOTHING_NEW, see `dfjoin.kernels.lists.usefulness`.
+
+    Notes
+    -----
+    The cost is that of `features_of`; less with `smallest`, since most candidates share values by chance, and no name
+    is read of them.
+    """
+    scores, scratch = np.empty((N_SCORES, len(evidence.hits))), np.empty(len(FEATURES))
+    for places, inputs in _by_segment(snapshot, facts, evidence):
+        own = np.empty((N_SCORES, inputs.columns.size))
+        score_candidates(*inputs, model, smallest, scratch, own)
+        scores[:, places] = own
+    return scores
+
+
+def _by_segment(
+    snapshot: Snapshot, facts: QueryFacts, evidence: SharedEvidence
+) -> Iterator[tuple[NDArray[np.int64] | slice, _KernelInputs]]:
+    """Yield for each segment the places of its candidates, and what the kernels need of them."""
+    numbers = evidence.hits.segments
+    if numbers.size == 0:
+        return
     frames = frame_headers(snapshot, facts.header.joined[facts.header.joined != 0], facts.companions)
-    numbers = hits.segments
+    query = query_numbers(facts, evidence.total_weight)
     if bool((numbers == numbers[0]).all()):
         number = int(numbers[0])
-        family, content = _fill(snapshot, number, facts, frames[number], evidence, values)
-        return CandidateFeatures(values, family, content)
+        yield slice(None), _inputs(snapshot, number, query, frames[number], evidence)
+        return
     for number in np.unique(numbers).tolist():
         places = np.flatnonzero(numbers == number)
-        own = np.empty((places.size, len(FEATURES)))
-        parts = _fill(snapshot, number, facts, frames[number], evidence.take(places), own)
-        family[places], content[places] = parts
-        values[places] = own
-    return CandidateFeatures(values, family, content)
+        yield places, _inputs(snapshot, number, query, frames[number], evidence.take(places))
 
 
-def _fill(
-    snapshot: Snapshot,
-    number: int,
-    facts: QueryFacts,
-    frame: FrameHeaders,
-    evidence: SharedEvidence,
-    out: NDArray[np.float64],
-) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
-    """Compute the features of the candidates of one segment; return which of them belong together."""
+def _inputs(
+    snapshot: Snapshot, number: int, query: QueryNumbers, frame: FrameHeaders, evidence: SharedEvidence
+) -> _KernelInputs:
+    """Return what the kernels need of the candidates of one segment."""
     known = facts_of(snapshot.segments[number])
     tables = TableNumbers(
         known.tables,
         frame.n_new,
         frame.n_held,
-        (frame.n_named > 0).astype(np.uint8),
+        frame.n_named,
         series_of(snapshot)[number],
         known.number_share,
         frame.is_near,
         np.zeros(known.n_tables, np.uint8),
     )
-    numbers = query_numbers(facts, evidence.total_weight)
-    columns = evidence.hits.columns
-    marks = np.zeros(known.n_headers, np.uint8)
+    columns, marks = evidence.hits.columns, np.zeros(known.n_headers, np.uint8)
     if evidence.sizes is None:
-        compute_features(columns, evidence.sums, known.columns, tables, numbers, marks, out)
-    else:
-        points = _records_of_points(known.columns, columns, evidence.sizes)
-        compute_features(np.arange(columns.size), evidence.sums, points, tables, numbers, marks, out)
-    rows, headers = known.table_of[columns], known.names.joined[columns]
-    return known.family[rows] + headers, known.fingerprint[rows] + headers
+        return _KernelInputs(columns, evidence.sums, known.columns, tables, query, marks)
+    points = _records_of_points(known.columns, columns, evidence.sizes)
+    return _KernelInputs(np.arange(columns.size), evidence.sums, points, tables, query, marks)
+
+
+def families_of(snapshot: Snapshot, hits: Hits) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
+    """Return what candidates share that count as one hit.
+
+    Parameters
+    ----------
+    snapshot : Snapshot
+    hits : Hits
+
+    Returns
+    -------
+    family : ndarray of uint64, shape (n,)
+        The same for columns of one name in tables of one family, see `LakeFacts.family`.
+    content : ndarray of uint64, shape (n,)
+        The same for columns of one name in tables of the same content.
+    """
+    family, content = np.empty(len(hits), np.uint64), np.empty(len(hits), np.uint64)
+    for number in set(hits.segments.tolist()):
+        is_here = hits.segments == number
+        known, columns = facts_of(snapshot.segments[number]), hits.columns[is_here]
+        rows, headers = known.table_of[columns], known.names.joined[columns]
+        family[is_here], content[is_here] = known.family[rows] + headers, known.fingerprint[rows] + headers
+    return family, content
 
 
 def _records_of_points(known: ColumnRecords, columns: NDArray[np.int64], sizes: NDArray[np.int64]) -> ColumnRecords:

@@ -11,24 +11,12 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from dfjoin.kernels.lists.usefulness import FEATURES, compute_odds
-from dfjoin.search.usefulness.features import CandidateFeatures
+from dfjoin.kernels.lists.usefulness import FEATURES, LIMIT, N_SCORES, ModelNumbers, ModelPart, score_features
 
 __all__ = ["MODEL_FILE", "LinearModel", "LinearWeights", "UsefulnessModel", "model"]
 
 MODEL_FILE = Path(__file__).with_name("model.json")
 """Weights, the data that they were fitted to, the command that fits them anew, and cross-validated figures."""
-
-_LIMIT = 5.0
-"""A feature counts as far as this many standard deviations from its mean, and no farther."""
-
-_MOST_ODDS = 30.0
-
-_EVEN = 0.5
-"""Score from which on a candidate is more likely a join than an accident."""
-
-_DECIMALS = 6
-"""Scores are rounded, so that equal columns have equal scores whatever else is computed with them."""
 
 
 @dataclass(frozen=True)
@@ -68,24 +56,19 @@ class LinearWeights:
 class LinearModel(LinearWeights):
     """A logistic regression over the features of candidates."""
 
-    def probabilities(self, features: CandidateFeatures) -> NDArray[np.float64]:
-        """Return the probability of each candidate, shape (n,)."""
-        odds = np.empty(features.values.shape[0])
-        compute_odds(features.values, self._chosen, self._parameters, self.bias, _LIMIT, odds)
-        return np.round(1.0 / (1.0 + np.exp(-np.clip(odds, -_MOST_ODDS, _MOST_ODDS))), _DECIMALS)
+    @cached_property
+    def numbers(self) -> ModelPart:
+        """Its parameters as the kernels take them."""
+        return ModelPart(self._chosen, self.means, 1 / self.scales, self.weights, self.bias)
 
     @cached_property
     def _chosen(self) -> NDArray[np.int64]:
         return np.array([FEATURES.index(name) for name in self.names], np.int64)
 
-    @cached_property
-    def _parameters(self) -> NDArray[np.float64]:
-        return np.stack([self.means, 1 / self.scales, self.weights])
-
-    def contributions(self, features: CandidateFeatures) -> dict[str, float]:
-        """Return what each feature of a single candidate adds to its log-odds, beside the average candidate."""
-        standardised = (features.values[0, self._chosen] - self.means) / self.scales
-        return dict(zip(self.names, (np.clip(standardised, -_LIMIT, _LIMIT) * self.weights).tolist(), strict=True))
+    def contributions(self, features: NDArray[np.float64]) -> dict[str, float]:
+        """Return what each feature of one candidate adds to its log-odds, beside the average candidate."""
+        standardised = (features[self._chosen] - self.means) / self.scales
+        return dict(zip(self.names, (np.clip(standardised, -LIMIT, LIMIT) * self.weights).tolist(), strict=True))
 
 
 @dataclass(frozen=True)
@@ -111,16 +94,28 @@ class UsefulnessModel:
     repeated: float
     many_to_many: float
 
-    def gains(self, features: CandidateFeatures) -> NDArray[np.float64]:
-        """Return what a join with each candidate brings, whatever repeats its values, shape (n,)."""
-        gains = self.floor + (1.0 - self.floor) * self.brings.probabilities(features)
-        return np.where(features.column("nothing_new") > 0, self.floor * self.many_to_many * _EVEN, gains)
+    @cached_property
+    def numbers(self) -> ModelNumbers:
+        """Its parameters as the kernels take them."""
+        score, most = self.score.numbers, np.zeros(len(FEATURES))
+        most[score.chosen] = score.weights > 0
+        return ModelNumbers(score, self.brings.numbers, most, self.floor, self.repeated, self.many_to_many)
 
-    def usefulness(self, features: CandidateFeatures, score: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the score times what the hit brings, shape (n,)."""
-        is_unique, is_many = features.column("unique_candidate") > 0, features.column("many_to_many") > 0
-        factor = np.where(is_unique, 1.0, np.where(is_many, self.many_to_many, self.repeated))
-        return np.round(score * self.gains(features) * factor, _DECIMALS)
+    def scores(self, features: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Score candidates of which the features are known.
+
+        Parameters
+        ----------
+        features : ndarray of float64, shape (n, len(FEATURES))
+
+        Returns
+        -------
+        ndarray of float64, shape (N_SCORES, n)
+            Rows SCORE to NOTHING_NEW, see `dfjoin.kernels.lists.usefulness`.
+        """
+        out = np.empty((N_SCORES, len(features)))
+        score_features(features, self.numbers, out)
+        return out
 
 
 @cache

@@ -6,10 +6,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dfjoin.kernels.lists.evidence import N_SUMS, SCALE, WEIGHT, weigh_values
-from dfjoin.kernels.lists.usefulness import FEATURES, ColumnRecords, TableNumbers, compute_features
+from dfjoin.kernels.lists.usefulness import (
+    FEATURES,
+    N_SCORES,
+    SCORE,
+    ColumnRecords,
+    TableNumbers,
+    score_candidates,
+)
 from dfjoin.kernels.records import as_read_only
 from dfjoin.search.query import QueryColumn
-from dfjoin.search.usefulness.features import CandidateFeatures, query_facts, query_numbers
+from dfjoin.search.usefulness.features import query_facts, query_numbers
 from dfjoin.search.usefulness.lake_facts import record_of
 from dfjoin.search.usefulness.model import model
 from dfjoin.values.header_meaning import headers_of
@@ -41,10 +48,11 @@ def score_pair(own: QueryColumn, theirs: QueryColumn, is_shared: NDArray[np.bool
     one = np.zeros(1)
     unmarked = np.zeros(1, np.uint8)
     n_new, n_held = np.array([n_columns]), np.zeros(1, np.int64)
-    tables = TableNumbers(no_name, n_new, n_held, unmarked, one, one, unmarked, unmarked.copy())
+    tables = TableNumbers(no_name, n_new, n_held, n_held, one, one, unmarked, unmarked.copy())
     known = ColumnRecords(record_of(theirs.profile, len(theirs.values), theirs.is_unique), header)
     numbers = query_numbers(facts, float(weights[:, WEIGHT].sum()) / SCALE)
-    out = np.empty((1, len(FEATURES)))
+    features, out = np.empty(len(FEATURES)), np.empty((N_SCORES, 1))
     sums = weights[is_shared].sum(axis=0, keepdims=True)
-    compute_features(np.zeros(1, np.int64), sums, known, tables, numbers, np.zeros(1, np.uint8), out)
-    return float(model().score.probabilities(CandidateFeatures(out))[0])
+    columns, marks = np.zeros(1, np.int64), np.zeros(1, np.uint8)
+    score_candidates(columns, sums, known, tables, numbers, marks, model().numbers, 0.0, features, out)
+    return float(out[SCORE, 0])

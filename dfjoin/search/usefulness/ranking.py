@@ -5,12 +5,13 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from dfjoin.kernels.lists.usefulness import NOTHING_NEW, SCORE, USEFULNESS
 from dfjoin.search.exact.searcher import MatchedQuery
 from dfjoin.search.found import Found, Pool
 from dfjoin.search.hits import Hits, RankedHits, rank_hits
 from dfjoin.search.params import SearchParams
 from dfjoin.search.query import QueryColumn
-from dfjoin.search.usefulness.features import CandidateFeatures, QueryFacts, features_of, query_facts
+from dfjoin.search.usefulness.features import QueryFacts, families_of, query_facts, scores_of
 from dfjoin.search.usefulness.lake_facts import facts_of
 from dfjoin.search.usefulness.model import model
 from dfjoin.search.usefulness.shared_evidence import evidence_of
@@ -81,19 +82,12 @@ def rank_useful(
     if evidence is None:
         evidence = evidence_of(snapshot, pool.matched, hits, pool.is_by_equality)
     facts = query_facts(query)
-    features = features_of(snapshot, facts, evidence)
-    score, useful, is_copy = _score(snapshot, facts, hits, features)
-    smallest, limit = params.smallest_score, params.k
+    smallest = params.smallest_score
+    scores = scores_of(snapshot, facts, evidence, model().numbers, smallest)
+    is_copy = _are_copies(snapshot, facts, hits, scores[NOTHING_NEW] > 0)
+    score, useful = scores[SCORE], np.where(is_copy, 0.0, scores[USEFULNESS])
     shown = np.arange(len(hits)) if smallest <= 0 else np.flatnonzero(score >= smallest)
-    ranking = _Ranking(snapshot, hits, useful)
-    order = ranking.order(shown, limit)
-    members = _families(features, order, shown, limit)
-    if params.families and limit is not None and len(members) < limit and order.size < shown.size:
-        order = ranking.order(shown, None)  # the first were of few families
-        members = _families(features, order, shown, limit)
-    members = [ranking.head_first(one) for one in members]
-    if not params.families:
-        members = _each_alone(order, members, limit)
+    members = [shown[one] for one in _Ranking(snapshot, hits.take(shown), useful[shown]).families(params)]
     heads = np.array([one[0] for one in members], np.int64)
     ranked = rank_hits(snapshot.segments, _as_ranked(hits.take(heads)), None, query.profile.has_range)
     notes = {
@@ -140,26 +134,22 @@ def score_hits(query: QueryColumn, matched: MatchedQuery, hits: Hits) -> NDArray
     """
     snapshot = matched.snapshot
     evidence = evidence_of(snapshot, matched, hits, is_by_equality=True)
-    return model().score.probabilities(features_of(snapshot, query_facts(query), evidence))
+    return scores_of(snapshot, query_facts(query), evidence, model().numbers)[SCORE]
 
 
-def _score(
-    snapshot: Snapshot, facts: QueryFacts, hits: Hits, features: CandidateFeatures
-) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.bool_]]:
-    """Compute score and usefulness of candidates, and which are in a copy of the frame."""
-    if len(hits) == 0:
-        return np.empty(0), np.empty(0), np.empty(0, bool)
-    weights = model()
-    score = weights.score.probabilities(features)
-    useful = weights.usefulness(features, score)
-    is_equal = (hits.matched == facts.n_values) & (hits.cardinality == facts.n_values)
-    is_equal &= (features.column("nothing_new") > 0) & (facts.companions.size > 0)
+def _are_copies(
+    snapshot: Snapshot, facts: QueryFacts, hits: Hits, brings_nothing: NDArray[np.bool_]
+) -> NDArray[np.bool_]:
+    """Tell which candidates are in a copy of the frame."""
+    is_equal = (hits.matched == facts.n_values) & (hits.cardinality == facts.n_values) & brings_nothing
+    if facts.companions.size == 0 or not is_equal.any():
+        return np.zeros(len(hits), bool)
     is_copy = is_equal.copy()  # and every column beside it, also one that another column is shared with
     for segment in np.unique(hits.segments[is_equal]).tolist():
         is_here = hits.segments == segment
         tables = facts_of(snapshot.segments[segment]).table_of[hits.columns[is_here]]
         is_copy[is_here] = np.isin(tables, tables[is_equal[is_here]])
-    return score, np.where(is_copy, 0.0, useful), is_copy
+    return is_copy
 
 
 def _as_ranked(hits: Hits) -> Hits:
@@ -169,7 +159,7 @@ def _as_ranked(hits: Hits) -> Hits:
 
 
 class _Ranking:
-    """The order of candidates by usefulness.
+    """The order of the candidates that may be shown, by usefulness.
 
     Parameters
     ----------
@@ -182,15 +172,27 @@ class _Ranking:
         self._segments = snapshot.segments
         self._hits = hits
         self._useful = useful
+        self._keys = families_of(snapshot, hits)
 
-    def order(self, places: NDArray[np.int64], limit: int | None) -> NDArray[np.int64]:
-        """Order some candidates; with a limit only so many as its families are likely to be found among."""
-        wanted = places.size if limit is None else max(_FIRST_LOOK, 20 * limit)
-        if wanted < places.size:
-            useful = self._useful[places]
-            places = places[useful >= np.partition(useful, useful.size - wanted)[useful.size - wanted]]
-        hits = self._hits
-        keys = (hits.cardinality[places], -hits.matched_rows[places], -self._useful[places])
+    def families(self, params: SearchParams) -> list[NDArray[np.int64]]:
+        """Fold candidates into families; return the members of each, the one first that stands for it."""
+        limit = params.k
+        order = self._order(limit)
+        members = self._fold(order, limit)
+        if params.families and limit is not None and len(members) < limit and order.size < len(self._hits):
+            order = self._order(None)  # the first were of few families
+            members = self._fold(order, limit)
+        members = self._heads_first(members)
+        return members if params.families else _each_alone(order, members, limit)
+
+    def _order(self, limit: int | None) -> NDArray[np.int64]:
+        """Order the candidates; with a limit only so many as its families are likely to be found among."""
+        hits, useful = self._hits, self._useful
+        places = np.arange(useful.size)
+        wanted = useful.size if limit is None else max(_FIRST_LOOK, 20 * limit)
+        if wanted < useful.size:
+            places = np.flatnonzero(useful >= np.partition(useful, useful.size - wanted)[useful.size - wanted])
+        keys = (hits.cardinality[places], -hits.matched_rows[places], -useful[places])
         order = places[np.lexsort((hits.columns[places], hits.segments[places], *keys))]
         return self._by_name(order) if len(self._segments) > 1 else order
 
@@ -210,21 +212,68 @@ class _Ranking:
         catalog, column = self._segments[int(self._hits.segments[place])].catalog, int(self._hits.columns[place])
         return catalog.table_name(column), catalog.column_name(column)
 
-    def _n_rows(self, place: int) -> int:
-        catalog = self._segments[int(self._hits.segments[place])].catalog
-        return int(catalog.numbers["n_rows"][self._hits.columns[place]])
+    def _n_rows(self, places: NDArray[np.int64]) -> list[int]:
+        segments, columns = self._hits.segments[places].tolist(), self._hits.columns[places].tolist()
+        numbers = [segment.catalog.numbers["n_rows"] for segment in self._segments]
+        return [int(numbers[segment][column]) for segment, column in zip(segments, columns, strict=True)]
 
-    def head_first(self, members: NDArray[np.int64]) -> NDArray[np.int64]:
+    def _heads_first(self, members: list[NDArray[np.int64]]) -> list[NDArray[np.int64]]:
         """Put the member first that stands for its family."""
-        if members.size == 1:
+        sizes = np.array([one.size for one in members], np.int64)
+        if sizes.max(initial=1) == 1:
             return members
-        useful, matched = self._useful[members], self._hits.matched_rows[members]
-        near = np.flatnonzero(useful >= _NEARLY_BEST * useful.max())
-        near = near[matched[near] == matched[near].max()]
-        if near.size > _MOST_COMPARED:
-            near = near[:_MOST_COMPARED]
-        head = max(near.tolist(), key=lambda i: (self._n_rows(int(members[i])), *self._name(int(members[i]))))
-        return np.concatenate([members[head : head + 1], np.delete(members, head)])
+        every, starts = np.concatenate(members), np.cumsum(sizes) - sizes
+        owner, useful = np.repeat(np.arange(sizes.size), sizes), self._useful[every]
+        is_near = useful >= _NEARLY_BEST * np.maximum.reduceat(useful, starts)[owner]
+        matched = np.where(is_near, self._hits.matched_rows[every], -1)
+        near = np.flatnonzero(matched == np.maximum.reduceat(matched, starts)[owner])
+        families = owner[near]
+        near = near[np.arange(near.size) - np.searchsorted(families, families) < _MOST_COMPARED]
+        heads: dict[int, tuple[int, int]] = {}  # family → rows and place of the best member so far
+        for family, place, n_rows in zip(owner[near].tolist(), near.tolist(), self._n_rows(every[near]), strict=True):
+            most, head = heads.get(family, (-1, place))
+            is_last = n_rows == most and self._name(int(every[place])) > self._name(int(every[head]))
+            if n_rows > most or is_last:
+                heads[family] = n_rows, place
+        moved = [heads[family][1] - start for family, start in enumerate(starts.tolist())]
+        parts = [
+            (one[at : at + 1], one[:at], one[at + 1 :]) if at else (one,)
+            for one, at in zip(members, moved, strict=True)
+        ]
+        return [np.concatenate(own) if len(own) > 1 else own[0] for own in parts]
+
+    def _fold(self, order: NDArray[np.int64], limit: int | None) -> list[NDArray[np.int64]]:
+        """Fold candidates into families, in the order of their most useful members; return the members of each."""
+        every_family, every_content = self._keys
+        number: dict[int, int] = {}
+        found: list[list[int]] = []
+        n_read = 0
+        names = zip(order.tolist(), every_family[order].tolist(), every_content[order].tolist(), strict=True)
+        for place, family, content in names:
+            known = number.get(family, number.get(content))
+            if known is None:
+                if len(found) == limit:
+                    break
+                known = len(found)
+                found.append([])
+            number[family] = number[content] = known
+            found[known].append(place)
+            n_read += 1
+        if n_read < every_family.size and found:  # further members, below the last family that is returned
+            is_rest = np.ones(every_family.size, bool)
+            is_rest[order[:n_read]] = False
+            rest = np.flatnonzero(is_rest)
+            keys = np.array(list(number), np.uint64)
+            owner = np.array(list(number.values()), np.int64)
+            by_key = np.argsort(keys)
+            keys, owner = keys[by_key], owner[by_key]
+            for hashes in self._keys:
+                at = np.minimum(np.searchsorted(keys, hashes[rest]), keys.size - 1)
+                is_member = keys[at] == hashes[rest]
+                for place, known in zip(rest[is_member].tolist(), owner[at[is_member]].tolist(), strict=True):
+                    found[known].append(place)
+                rest = rest[~is_member]
+        return [np.array(one, np.int64) for one in found]
 
 
 def _each_alone(
@@ -234,38 +283,3 @@ def _each_alone(
     head_of = {place: int(one[0]) for one in members for place in one.tolist()}
     places = dict.fromkeys(one for place in order.tolist() for one in (head_of.get(place, place), place))
     return [np.array([place]) for place in list(places)[:limit]]
-
-
-def _families(
-    features: CandidateFeatures, order: NDArray[np.int64], shown: NDArray[np.int64], limit: int | None
-) -> list[NDArray[np.int64]]:
-    """Fold candidates into families, in the order of their most useful members; return the members of each."""
-    number: dict[int, int] = {}
-    found: list[list[int]] = []
-    places, families, contents = order.tolist(), features.family[order].tolist(), features.content[order].tolist()
-    n_read = 0
-    for place, family, content in zip(places, families, contents, strict=True):
-        known = number.get(family, number.get(content))
-        if known is None:
-            if len(found) == limit:
-                break
-            known = len(found)
-            found.append([])
-        number[family] = number[content] = known
-        found[known].append(place)
-        n_read += 1
-    if n_read < shown.size and found:  # further members, below the last family that is returned
-        is_read = np.zeros(features.family.size, bool)
-        is_read[order[:n_read]] = True
-        rest = shown[~is_read[shown]]
-        keys = np.array(list(number), np.uint64)
-        owner = np.array(list(number.values()), np.int64)
-        by_key = np.argsort(keys)
-        keys, owner = keys[by_key], owner[by_key]
-        for hashes in (features.family, features.content):
-            at = np.minimum(np.searchsorted(keys, hashes[rest]), keys.size - 1)
-            is_member = keys[at] == hashes[rest]
-            for place, known in zip(rest[is_member].tolist(), owner[at[is_member]].tolist(), strict=True):
-                found[known].append(place)
-            rest = rest[~is_member]
-    return [np.array(one, np.int64) for one in found]

@@ -160,7 +160,7 @@ def count_evidence(
             )
             with reading_postings(segment):
                 n_met = add_lists(n_lists, n_met, tokens.list_indptr, tokens.list_columns, scratch)
-            columns = scratch.met[:n_met].astype(np.int64)
+            columns = np.sort(scratch.met[:n_met]).astype(np.int64)  # records are read from front to back
             own = scratch.sums[columns]
             clear_evidence(n_lists, scratch.met[:n_met], scratch)
         is_wanted = own[:, ranked_by] >= minimum

@@ -37,7 +37,7 @@ class Usefulness:
     members : list of ndarray of int64
         The places of the family of each hit among these, the hit first.
     every_score, every_usefulness : ndarray of float64
-        Of all candidates that were ranked.
+        Of all candidates that were ranked; of those that may not be shown any smaller score.
     facts : QueryFacts
         Of the query.
     notes : dict

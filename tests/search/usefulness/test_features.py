@@ -7,12 +7,13 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from dfjoin.kernels.lists.usefulness import FEATURES
+from dfjoin.kernels.lists.usefulness import FEATURES, GAIN, SCORE
 from dfjoin.search.exact.searcher import MatchedQuery
 from dfjoin.search.params import search_params
 from dfjoin.search.query import make_query
-from dfjoin.search.usefulness.features import features_of, query_facts
+from dfjoin.search.usefulness.features import features_of, query_facts, scores_of
 from dfjoin.search.usefulness.lake_facts import facts_of, series_of
+from dfjoin.search.usefulness.model import model
 from dfjoin.search.usefulness.shared_evidence import count_evidence
 from tests.oracles import usefulness as oracle
 
@@ -41,12 +42,20 @@ FRAMES = {
 }
 
 
-def computed(lake, frame, label):
-    """Table and column of every candidate → its features."""
+def asked(lake, frame, label):
+    """What features are computed of: the snapshot, the facts of a query column, and the evidence of every candidate."""
     snapshot = lake.snapshot
     query = replace(make_query(frame[label], snapshot.settings), companions=tuple(frame.columns))
     evidence, _ = count_evidence(snapshot, MatchedQuery(snapshot, query.values), search_params(threshold=0.0))
-    rows = features_of(snapshot, query_facts(query), evidence).values
+    return snapshot, query_facts(query), evidence
+
+
+def computed(lake, frame, label):
+    """Table and column of every candidate → its features."""
+    snapshot, facts, evidence = asked(lake, frame, label)
+    rows = features_of(snapshot, facts, evidence)
+    scores = scores_of(snapshot, facts, evidence, model().numbers)
+    assert (scores == model().scores(rows)).all()  # whether the features are kept or not
     found = {}
     for number, column, row in zip(evidence.hits.segments, evidence.hits.columns, rows, strict=True):
         catalog = snapshot.segments[number].catalog
@@ -98,6 +107,21 @@ def test_features_are_those_of_plain_sets(lake):
                     )
                 n_compared += 1
     assert n_compared > 40
+
+
+def test_no_score_that_is_shown_changes_where_names_of_others_are_not_read(lake):
+    n_unread = 0
+    for frame in FRAMES.values():
+        for label in frame:
+            given = asked(lake, pd.DataFrame(frame), label)
+            every = scores_of(*given, model().numbers)
+            for smallest in (0.1, 0.5, 0.9):
+                found = scores_of(*given, model().numbers, smallest)
+                is_shown = every[SCORE] >= smallest
+                assert (found[:, is_shown] == every[:, is_shown]).all()
+                assert (found[SCORE, ~is_shown] < smallest).all() and (found[SCORE] >= every[SCORE]).all()
+                n_unread += int(np.count_nonzero(found[GAIN] == 0))
+    assert n_unread > 10
 
 
 def test_a_query_without_values_has_no_candidates_and_no_features(lake):

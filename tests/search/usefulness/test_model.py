@@ -6,9 +6,8 @@ import math
 import numpy as np
 import pytest
 
-from dfjoin.kernels.lists.usefulness import FEATURES
+from dfjoin.kernels.lists.usefulness import FEATURES, GAIN, N_SCORES, NOTHING_NEW, SCORE, USEFULNESS
 from dfjoin.search.usefulness import model as module
-from dfjoin.search.usefulness.features import CandidateFeatures
 from dfjoin.search.usefulness.model import MODEL_FILE, LinearModel, model
 from tests.oracles import usefulness as oracle
 
@@ -20,50 +19,49 @@ FALLING = ("spread", "unnamed_numbers", "measured", "cardinality", "disjoint_hea
 @pytest.fixture(scope="module")
 def candidates():
     rng = np.random.default_rng(5)
-    return CandidateFeatures(rng.normal(0.5, 2, (200, len(FEATURES))) * rng.choice([1, 1, 40], (200, 1)))
+    return rng.normal(0.5, 2, (200, len(FEATURES))) * rng.choice([1, 1, 40], (200, 1))
 
 
 def by_hand(candidates, part):
-    rows = (dict(zip(FEATURES, row, strict=True)) for row in candidates.values.tolist())
+    rows = (dict(zip(FEATURES, row, strict=True)) for row in candidates.tolist())
     values = [oracle.odds(row, PUBLISHED[part]["features"], PUBLISHED[part]["bias"]) for row in rows]
     return np.array([1 / (1 + math.exp(-max(-30.0, min(30.0, value)))) for value in values])
 
 
 def test_scores_and_usefulness_are_those_by_hand(candidates):
     score, brings = by_hand(candidates, "score"), by_hand(candidates, "brings")
-    found = model().score.probabilities(candidates)
-    np.testing.assert_allclose(found, score, atol=1e-6)
+    found = model().scores(candidates)
+    np.testing.assert_allclose(found[SCORE], score, atol=1e-6)
     floor = PUBLISHED["floor"]
-    is_unique, is_many = (candidates.column(name) > 0 for name in ("unique_candidate", "many_to_many"))
+    is_unique, is_many, is_known = (
+        candidates[:, FEATURES.index(name)] > 0 for name in ("unique_candidate", "many_to_many", "nothing_new")
+    )
     factor = np.where(is_unique, 1, np.where(is_many, PUBLISHED["many_to_many"], PUBLISHED["repeated"]))
-    useful = model().usefulness(candidates, found)
-    least = floor * PUBLISHED["many_to_many"] / 2
-    gains = np.where(candidates.column("nothing_new") > 0, least, floor + (1 - floor) * brings)
-    np.testing.assert_allclose(useful, score * gains * factor, atol=3e-6)
-    assert (useful <= found).all() and found.min() >= 0 and found.max() <= 1
+    gains = np.where(is_known, floor * PUBLISHED["many_to_many"] / 2, floor + (1 - floor) * brings)
+    np.testing.assert_allclose(found[GAIN], gains, atol=1e-6)
+    np.testing.assert_allclose(found[USEFULNESS], score * gains * factor, atol=3e-6)
+    assert (found[NOTHING_NEW] == is_known).all() and set(is_known.tolist()) == {True, False}
+    assert (found[USEFULNESS] <= found[SCORE]).all() and found.min() >= 0 and found.max() <= 1
 
 
 @pytest.mark.parametrize(("names", "sign"), [(GROWING, 1), (FALLING, -1)])
 def test_more_evidence_for_never_lowers_a_score_and_against_never_raises_it(candidates, names, sign):
-    score = model().score.probabilities(candidates)
+    score = model().scores(candidates)[SCORE]
     for name in names:
-        values = candidates.values.copy()
+        values = candidates.copy()
         values[:, FEATURES.index(name)] += 0.5
-        assert (sign * (model().score.probabilities(CandidateFeatures(values)) - score) >= 0).all(), name
+        assert (sign * (model().scores(values)[SCORE] - score) >= 0).all(), name
 
 
 def test_contributions_add_up_to_the_odds(candidates):
-    one = CandidateFeatures(candidates.values[3:4])
-    parts = model().score.contributions(one)
-    (row,) = (dict(zip(FEATURES, values, strict=True)) for values in one.values.tolist())
+    parts = model().score.contributions(candidates[3])
+    row = dict(zip(FEATURES, candidates[3].tolist(), strict=True))
     total = oracle.odds(row, PUBLISHED["score"]["features"], PUBLISHED["score"]["bias"])
     assert math.isclose(sum(parts.values()) + PUBLISHED["score"]["bias"], total, abs_tol=1e-9)
 
 
 def test_no_candidates_have_no_scores():
-    none = CandidateFeatures(np.empty((0, len(FEATURES))))
-    assert model().score.probabilities(none).shape == (0,)
-    assert model().usefulness(none, np.empty(0)).shape == (0,)
+    assert model().scores(np.empty((0, len(FEATURES)))).shape == (N_SCORES, 0)
 
 
 def test_the_file_names_its_data_command_and_cross_validated_figures():
@@ -86,4 +84,4 @@ def test_a_damaged_file_is_an_error_and_no_score(tmp_path, monkeypatch, text):
 def test_an_unknown_feature_is_an_error():
     one = LinearModel.from_dict({"bias": 0, "features": {"luck": {"mean": 0, "scale": 1, "weight": 1}}})
     with pytest.raises(ValueError, match="not in tuple"):
-        one.probabilities(CandidateFeatures(np.zeros((1, len(FEATURES)))))
+        _ = one.numbers
