@@ -6,6 +6,9 @@ from pathlib import Path
 HERE = Path(__file__).parent
 sys.path[:0] = [str(HERE / "_ext"), str(HERE.parent)]
 
+from notebooks import write_notebooks  # noqa: E402
+from shell_pages import write_shell_pages  # noqa: E402
+
 import dfjoin  # noqa: E402
 
 project = "dfjoin"
@@ -22,7 +25,8 @@ extensions = [
     "sphinx_design",
     "sphinx_gallery.gen_gallery",
 ]
-exclude_patterns = ["_build", "_ext", "gallery_src"]
+exclude_patterns = ["_build", "_ext", "gallery_src", "**/*.ipynb"]
+templates_path = ["_templates"]
 
 html_theme = "furo"
 html_title = "dfjoin"
@@ -36,6 +40,7 @@ myst_enable_extensions = ["colon_fence", "deflist"]
 myst_heading_anchors = 3
 
 autosummary_generate = True
+default_role = "py:obj"  # a name in backticks of a docstring is a link, where it has a page
 autodoc_typehints = "none"  # numpydoc writes types beside the parameters
 numpydoc_show_class_members = False  # each method has a page of its own
 numpydoc_xref_param_type = False
@@ -54,3 +59,9 @@ sphinx_gallery_conf = {
     "min_reported_time": 3600,
     "write_computation_times": False,
 }
+
+
+def setup(app):
+    """Write the pages that are made of the code, before Sphinx looks for pages."""
+    write_shell_pages(HERE / "reference/generated/shell")
+    write_notebooks(HERE / "tutorials/generated")
