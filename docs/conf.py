@@ -34,6 +34,8 @@ html_static_path = ["_static"]
 html_css_files = ["site.css"]
 html_show_search_summary = False  # a browser does not let a page on disk fetch the text of another
 html_copy_source = False
+highlight_language = "text"  # a block without a language is what code prints
+smartquotes = False  # two hyphens begin an option
 pygments_style, pygments_dark_style = "tango", "monokai"
 
 myst_enable_extensions = ["colon_fence", "deflist"]

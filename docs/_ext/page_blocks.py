@@ -17,6 +17,7 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -56,8 +57,8 @@ def pages() -> list[Path]:
 def blocks_of(text: str) -> Iterator[PageBlock]:
     """Read the blocks of a page in order; an output belongs to the block before it."""
     found = list(_FENCE.finditer(text))
-    for match, after in zip(found, [*found[1:], None], strict=True):
-        if match[1]:
+    for match, after in pairwise([*found, None]):
+        if match is not None and match[1]:
             has_output = after is not None and not after[1] and not text[match.end() : after.start()].strip()
             output, end = (after[2], after.end()) if has_output and after is not None else (None, match.end())
             yield PageBlock(match[1], match[2], output, match.start(), end)
