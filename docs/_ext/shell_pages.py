@@ -30,7 +30,7 @@ def shell_page(name: str, parser: argparse.ArgumentParser) -> str:
             lines += ["```"]
         lines += [line.strip()]
     lines += ["```"] if lines[-1].startswith("dfjoin ") else []
-    lines += ["", "```text", parser.format_usage().removeprefix("usage: ").rstrip(), "```", ""]
+    lines += ["", "```bash", parser.format_usage().removeprefix("usage: ").rstrip(), "```", ""]
     for title, is_option in (("Arguments", False), ("Options", True)):
         actions = [action for action in parser._actions if bool(action.option_strings) == is_option]
         if actions:

@@ -5,6 +5,7 @@ import inspect
 import re
 import shutil
 import sys
+from operator import attrgetter
 
 import pytest
 
@@ -21,6 +22,7 @@ from tests.test_docstrings import _public_methods
 
 DOCS = PROJECT / "docs"
 sys.path.insert(0, str(DOCS / "_ext"))
+from method_examples import method_examples  # noqa: E402
 from notebooks import notebook_of, write_notebooks  # noqa: E402
 from page_blocks import blocks_of, pages, run_page  # noqa: E402
 from shell_pages import shell_page  # noqa: E402
@@ -130,6 +132,14 @@ def test_the_reference_has_every_public_name_and_method():
                 assert f"{owner.__module__}.{name}".removeprefix("dfjoin.") in listed
     in_spark = set(re.findall(r"^   ([\w.]+)$", text_of("reference/spark"), re.MULTILINE))
     assert set(spark_ext.__all__) <= in_spark
+
+
+def test_every_function_of_the_reference_has_an_example():
+    examples = method_examples()
+    for name in re.findall(r"^   ~?([\w.]+)$", text_of("reference/python"), re.MULTILINE):
+        is_shown = {".".join(name.split(".")[-2:]), name.split(".")[-1]} & set(examples)
+        assert is_shown or "Examples\n---" in inspect.getdoc(attrgetter(name)(dfjoin)), name
+    assert examples["Lake.version"][4:7] == [".. code-block:: python", "", "   lake.version"]
 
 
 def test_the_lake_lists_its_methods_by_task():
