@@ -29,6 +29,7 @@ def add_example(app, what, name, obj, options, lines):
     for known in (".".join(parts[-2:]), parts[-1]):
         if known in _EXAMPLES and not any("Examples" in line for line in lines):
             lines += ["", *_EXAMPLES[known]]
+            app.env.note_dependency(str(_PAGE))  # the page is made anew when the example is another
             return
 
 
