@@ -136,10 +136,11 @@ def test_the_reference_has_every_public_name_and_method():
 
 def test_every_function_of_the_reference_has_an_example():
     examples = method_examples()
-    for name in re.findall(r"^   ~?([\w.]+)$", text_of("reference/python"), re.MULTILINE):
-        is_shown = {".".join(name.split(".")[-2:]), name.split(".")[-1]} & set(examples)
-        assert is_shown or "Examples\n---" in inspect.getdoc(attrgetter(name)(dfjoin)), name
-    assert examples["Lake.version"][4:7] == [".. code-block:: python", "", "   lake.version"]
+    for package, page in ((dfjoin, "reference/python"), (spark_ext, "reference/spark")):
+        for name in re.findall(r"^   ~?([\w.]+)$", text_of(page), re.MULTILINE):
+            is_shown = {".".join([package.__name__, *name.split(".")][-2:]), name.split(".")[-1]} & set(examples)
+            assert is_shown or "Examples\n---" in inspect.getdoc(attrgetter(name)(package)), name
+    assert examples["Lake.version"][1][5:8] == [".. code-block:: python", "", "   lake.version"]
 
 
 def test_the_lake_lists_its_methods_by_task():
