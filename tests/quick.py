@@ -39,6 +39,8 @@ def tests_of(name: str) -> str | None:
         return name if is_tested else path.parent.as_posix() if folders else None
     if root == "examples":
         return "tests/test_examples.py"
+    if root == "docs":
+        return "tests/docs"
     if root == "spark_ext":
         return "tests/spark"
     if root != "dfjoin":

@@ -31,10 +31,29 @@ class Lake(LakeContents, LakeChanges, LakeGroups):
 
     Notes
     -----
-    `tables`, `columns`, `search` and `describe` show what the lake has. `add`, `replace`, `remove`, `compact` and
-    `restore` commit a new version each, and move this object to it. What a mode of search needs beside the posting
-    lists is added by `add_signatures` (``mode="lsh"``, built by default), `add_patterns` (``mode="transform"``) and
-    `add_vectors` (``mode="embedding"``, with an embedder of choice).
+    The methods by task:
+
+    - See what it holds: `tables`, `columns`, `describe`, `has_table`, `search` (by words), `info`, `plot_contents`,
+      `settings`, `roots`, `path`; `table` reads a table.
+    - Search and join with a frame: `dfjoin.discover_joinable`, `dfjoin.auto_join`, `paths`; `explore` opens a page.
+    - Relate its tables: `join_graph` (likely foreign keys), `containment_join`.
+    - Follow its files: `check`, `add`, `replace`, `remove`. Each change is a new version, and this object moves to it.
+    - Keep versions: `version`, `versions`, `restore`, `refresh`, `compact`, `vacuum`.
+    - Prepare a mode of search: `add_vectors` and `add_axes` (``mode="embedding"``), `add_patterns`
+      (``mode="transform"``), `add_signatures` (``mode="lsh"``, built by default), `add_row_signatures` (keys of several
+      columns), `save_embedder`.
+    - Prove it sound: `verify`, `repair`.
+    - Read its parts: `manifest`, `segments`, `snapshot`; their files are specified in ``FORMAT.md``.
+
+    Examples
+    --------
+    >>> import dfjoin, pandas as pd, tempfile
+    >>> lands = pd.DataFrame({"land": ["Peru", "Chad"], "area": [1285216, 1284000]})
+    >>> lake = dfjoin.build_lake({"lands": lands}, tempfile.mkdtemp() + "/lake", engine="inline", progress=False)
+    >>> lake.add({"cities": pd.DataFrame({"city": ["Lima", "Sarh"]})}, progress=False).tables["table"].tolist()
+    ['cities', 'lands']
+    >>> lake.restore(1).version, lake.tables["table"].tolist()
+    (3, ['lands'])
     """
 
 
