@@ -113,7 +113,7 @@ def read_given(path: Path, options: dict[str, Any], table: str | None = None) ->
     try:
         with tempfile.TemporaryDirectory(prefix="dfjoin-read-") as name:
             directory = Path(name)
-            request = {"path": str(path.resolve()), "options": options, "table": table}
+            request: dict[str, Any] = {"path": str(path.resolve()), "options": options, "table": table}
             request |= {"unpacked": UNPACKED_BYTES, "memory": MEMORY_BYTES, "seconds": SECONDS}
             (directory / "request.json").write_text(json.dumps(request), "ascii")
             _run_process(directory)
