@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import bz2
 import gzip
 import json
@@ -127,6 +128,13 @@ def read_given(path: Path, options: dict[str, Any], table: str | None = None) ->
             return GivenTable(frame, **answer["given"])
     finally:
         _AT_ONCE.release()
+
+
+@atexit.register
+def _end_idle() -> None:
+    """End the process that waits, with the one that started it."""
+    while _idle:
+        _idle.pop().end()
 
 
 def _process() -> LimitedProcess:

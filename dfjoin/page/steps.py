@@ -48,12 +48,15 @@ class JoinFound:
         Of the index that the table was found in.
     index : str
         UUID of the index.
+    form : str
+        What a person chose, as the query of an address; empty for a step of an earlier version.
     """
 
     kind: ClassVar[str] = "join"
     plan: dict[str, Any]
     version: int
     index: str = ""
+    form: str = ""
 
     def run(self, df: pd.DataFrame, lake: Lake) -> pd.DataFrame:
         """Join the table."""
