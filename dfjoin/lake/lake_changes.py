@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Self
 
 import pandas as pd
@@ -24,7 +25,7 @@ class LakeChanges(OpenedLake):
         full: bool = False,
         on_error: str = "skip",
         keep_data: bool = True,
-        progress: bool = True,
+        progress: bool | Callable[[dict[str, Any]], object] = True,
     ) -> Self:
         """Add tables; of a place that is indexed already, only new and changed files are read.
 
@@ -83,7 +84,7 @@ class LakeChanges(OpenedLake):
         spark: Any = None,
         on_error: str = "skip",
         keep_data: bool = True,
-        progress: bool = True,
+        progress: bool | Callable[[dict[str, Any]], object] = True,
     ) -> Self:
         """Replace the tables of the same names in one commit, and add the others.
 

@@ -47,6 +47,13 @@ TEXTS: dict[str, Any] = {
     "building": "The index is being built",
     "building_why": "Each table below {} is read once. This page opens when that is done.",
     "build_failed": "The index could not be built",
+    "build_cancelled": "It was cancelled. What was read is forgotten.",
+    "build_again": "Build it again",
+    "cancel": "Cancel",
+    "build_stages": {"reading": "Reading the tables", "merging": "Writing the index"},
+    "build_begins": "The tables are looked for",
+    "build_done": "{} of {}, {}",
+    "build_left": "about {} s left",
     "seconds": "Time so far: {} s",
     # Steps and states
     "steps": "Steps",

@@ -31,6 +31,7 @@ from dfjoin.page.join_preview import (
 )
 from dfjoin.page.page_texts import TEXTS
 from dfjoin.page.rendering import shown_part
+from dfjoin.page.state_files import Recipe
 from dfjoin.page.steps import JoinFound, json_of_step, step_of
 from dfjoin.page.table_views import step_list
 from dfjoin.page.visit import Visit
@@ -174,12 +175,18 @@ def _join(visit: Visit) -> tuple[TableState, JoinForm]:
 
 
 def replaced_step(visit: Visit) -> Any:
-    """Return the step that the fields ``of`` and ``at`` name, a later state and a number; None if they name none."""
+    """Return the step that the fields name to be changed; None if they name none."""
+    later, at = _replaced(visit)
+    return None if later is None else step_of(later.steps[at - 1])
+
+
+def _replaced(visit: Visit) -> tuple[Recipe | None, int]:
+    """Return the later state of the field ``of``, and the number of a step of it ``at``; None and 0 for none."""
     later = visit.work.files.recipe(str(visit.fields.get("of", "")))
     at = str(visit.fields.get("at", ""))
     if later is None or at not in map(str, range(1, len(later.steps) + 1)):
-        return None
-    return step_of(later.steps[int(at) - 1])
+        return None, 0
+    return later, int(at)
 
 
 def show_join(visit: Visit) -> Response:
@@ -216,10 +223,8 @@ def accepted(visit: Visit, state: TableState, step: Any) -> str:
     Where the fields ``of`` and ``at`` name a later state and a step of it, the new step takes its place, and the steps
     after it are run again.
     """
-    if replaced_step(visit) is None:
-        return visit.work.add(state, step, visit.is_left).name
-    later = visit.work.files.recipe(str(visit.fields["of"]))
-    recipe = state.recipe.then(json_of_step(step), *later.steps[int(visit.fields["at"]) :])
+    later, at = _replaced(visit)
+    recipe = state.recipe.then(json_of_step(step), *(later.steps[at:] if later is not None else ()))
     return visit.work.run(recipe, visit.is_left).name
 
 

@@ -42,9 +42,9 @@ class StoppableThread:
         """Begin."""
         self._thread.start()
 
-    def stop(self) -> None:
-        """End the work, if it has not ended by itself within a second; does not wait for that."""
-        threading.Thread(target=self._end, daemon=True).start()
+    def stop(self, at_once: bool = False) -> None:
+        """End the work, if it has not ended by itself within a second, or at once; does not wait for that."""
+        threading.Thread(target=self._end, args=(0.0 if at_once else _GRACE,), daemon=True).start()
 
     def _run(self) -> None:
         try:
@@ -56,8 +56,7 @@ class StoppableThread:
         except Stopped:
             pass
 
-    def _end(self) -> None:
-        wait = _GRACE
+    def _end(self, wait: float) -> None:
         while not self._ended.wait(wait) and self._thread.is_alive():
             wait = _AGAIN
             with self._lock:

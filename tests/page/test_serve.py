@@ -204,13 +204,49 @@ def test_a_build_that_was_ended_begins_anew_and_deleted_files_are_forgotten(tmp_
     (index / "segments").mkdir(parents=True)
     for name in ("a", "b"):
         (data / f"{name}.csv").write_text("k,v\n1,x\n2,y\n")
-    assert serve._built(str(data), index).tables["table"].tolist() == ["a.csv", "b.csv"]
+    assert serve._built(str(data), index, print).tables["table"].tolist() == ["a.csv", "b.csv"]
     (data / "b.csv").unlink()
-    assert serve._built(str(data), index).tables["table"].tolist() == ["a.csv"]
+    assert serve._built(str(data), index, print).tables["table"].tolist() == ["a.csv"]
+
+
+def test_a_build_shows_how_far_it_is_is_cancelled_and_begun_again(tmp_path, monkeypatch):
+    begun, kept = threading.Event(), []
+
+    def build(source, index, **options):
+        options["progress"](
+            {"stage": "reading", "tables": 3, "n_tables": 8, "rows": 1200, "done": 1, "n": 4, "seconds": 9.4}
+            | {"seconds_left": 27.6}
+        )
+        begun.set()
+        try:
+            while not kept:
+                time.sleep(0.01)
+        finally:
+            kept.append(1)
+        return dfjoin.build_lake({"a": pd.DataFrame({"k": ["x", "y"]})}, index, engine="inline", progress=False)
+
+    monkeypatch.setattr(serve, "build_lake", build)
+    page = serve.explore(tmp_path, open_browser=False)
+    origin = page.url.split("/?")[0]
+    with httpx.Client(follow_redirects=True, base_url=origin, headers={"Origin": origin}, timeout=60) as client:
+        assert begun.wait(20)
+        text = " ".join(client.get(page.url).text.split())
+        assert "3 of 8 tables, 1,200 rows · Time so far: 9 s · about 28 s left" in text and 'value="0.250"' in text
+        assert client.get("/lake").url.path == "/", "nothing else is there yet"
+        client.post("/build/cancel")
+        end = time.monotonic() + 20
+        while "It was cancelled" not in client.get("/").text and time.monotonic() < end:
+            time.sleep(0.05)
+        assert kept and "Build it again" in client.get("/").text
+        client.post("/build/again")
+        while "What joins with your table" not in client.get("/").text and time.monotonic() < end:
+            time.sleep(0.05)
+        assert "1 table" in client.get("/").text
+    page.stop()
 
 
 def test_a_build_that_fails_for_any_reason_is_told():
-    progress = BuildProgress("x", lambda: 1 / 0, print)
+    progress = BuildProgress("x", lambda tell: 1 / 0, print)
     progress._run()
     assert progress.problem == "division by zero"
 
