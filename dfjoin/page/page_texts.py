@@ -1,4 +1,4 @@
-"""All that the page says, in English: the one file to translate."""
+"""All that the page says, in English: the one file to translate. Refusals are errors, as in all of dfjoin."""
 
 from __future__ import annotations
 
@@ -69,6 +69,22 @@ TEXTS: dict[str, Any] = {
         "retype": "Type",
         "group": "Group",
     },
+    "titles": {
+        "join": "Join {} on {} = {}",
+        "pairs": "Join {} on {} ≈ {}{}",
+        "reviewed": ", {} pairs reviewed",
+        "rename": "Rename {} to {}",
+        "drop": "Drop {}",
+        "filter": "Keep rows where {} {} {}",
+        "sort": "Sort by {}",
+        "sort_down": "Sort by {}, largest first",
+        "retype": "Read {} as {}",
+        "group": "Group by {}: number of rows{}",
+        "measure": ", {} of {}",
+    },
+    "other_source": "The table {} is not the one that this page was made with.",
+    "other_index": "This page was made with another index, which was replaced; its steps were run with this one.",
+    "other_version": "This page was made with version {} of the index; its steps were run with version {}.",
     "edit": "Change",
     "remove": "Remove",
     "remove_step": "Remove the step: {}",
@@ -137,6 +153,7 @@ TEXTS: dict[str, Any] = {
     },
     "more_options": "More",
     "only_tables": "Only tables",
+    "tables_example": "geo/*",
     "pad": "Digits of codes",
     "dayfirst": "3/4/2024 is",
     "day_first": "3 April",
@@ -282,6 +299,7 @@ TEXTS: dict[str, Any] = {
         "group": "Group",
     },
     "condition": "Condition",
+    "operators": {"contains": "contains", "is missing": "is missing", "is there": "is there"},
     "value": "Value",
     "apply": "Apply",
     "descending": "Largest first",

@@ -15,7 +15,9 @@ from dfjoin.page.page_texts import TEXTS
 from dfjoin.page.pair_review import differences
 from dfjoin.page.rendering import cell_text, environment
 from dfjoin.page.serve import explore
+from dfjoin.page.steps import JoinFound, JoinPaired
 from tests.conftest import PROJECT
+from tests.page.test_simple_steps import STEPS
 
 AUTOFJ = Path(PROJECT).parent / "shared" / "benchmarks" / "autofj"
 
@@ -418,3 +420,21 @@ def test_rows_without_partner_are_those_of_the_join(client, people):
 
 def test_lists_of_names_are_taken_apart_by_whole_names():
     assert _named("size, in km2, code and 2 more", ["code", "size, in km2", "size"]) == ["size, in km2", "code"]
+
+
+def test_templates_and_titles_of_steps_take_their_words_from_the_one_file(monkeypatch):
+    words = set()
+    for path in (Path(PROJECT) / "dfjoin" / "page" / "templates").iterdir():
+        text = re.sub(r"{%.*?%}|{{.*?}}", "", path.read_text("utf-8"), flags=re.DOTALL)
+        text = text.replace(f' class="{path.stem}"', "").replace(' class="narrow"', "")
+        words |= set(re.findall(r'(?:aria-label|placeholder|title|alt)="[^"]+"', text))
+        words |= set(re.findall(r"[A-Za-z]{2,}", re.sub(r"<[^>]*>", " ", text)))
+    assert words == {"CSV", "Excel", "Parquet"}, "names of formats alone"
+    plan = {"steps": [{"table": "t", "on": ["a"], "right_on": ["b"]}]}
+    paired = JoinPaired("t", 1, {"on": "a", "right_on": "b", "reviewed": [["x", "y", True]]})
+    steps = [*STEPS, JoinFound(plan, 1), paired]
+    before = [step.title() for step in steps]
+    assert before[0] == "Rename text to label" and "Join t on a = b" in before
+    for name, text in TEXTS["titles"].items():
+        monkeypatch.setitem(TEXTS["titles"], name, f"§{text}")
+    assert all(step.title().startswith("§") for step in steps)
