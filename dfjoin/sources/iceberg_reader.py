@@ -16,7 +16,7 @@ from dfjoin.errors import InvalidParameterError, TableReadError
 from dfjoin.sources.database_server import path_of_table, schema_and_table, uri_of
 from dfjoin.sources.fingerprint import fingerprint_text
 from dfjoin.sources.roots import is_below, local_path, open_root, resolve
-from dfjoin.sources.table_reader import TableFile, TableReader, open_typed, with_reasons
+from dfjoin.sources.table_reader import NotAppended, TableFile, TableReader, open_typed, with_reasons
 from dfjoin.sources.table_versions import number_or_time, split_version
 from dfjoin.types import Root, TableSource
 
@@ -106,8 +106,11 @@ def _snapshot_of(table: Any, source: TableSource) -> Any:
 def _mark(table: Any, source: TableSource) -> int:
     known, snapshot = table.metadata, _snapshot_of(table, source)
     schema = known.current_schema_id if not source.version else snapshot.schema_id
-    text = f"iceberg:{known.table_uuid}:{snapshot.snapshot_id if snapshot else None}:{schema}"
-    return fingerprint_text(text)
+    return _mark_of(table, snapshot.snapshot_id if snapshot else None, schema)
+
+
+def _mark_of(table: Any, snapshot: int | None, schema: int | None) -> int:
+    return fingerprint_text(f"iceberg:{table.metadata.table_uuid}:{snapshot}:{schema}")
 
 
 def fingerprint_of_iceberg(source: TableSource) -> int:
@@ -126,12 +129,40 @@ def open_iceberg(file: TableFile) -> TableReader:
             _check_places(table.scan(snapshot_id=number), file.source)
         schema = table.scan(snapshot_id=number).projection().as_arrow()
         mark = _mark(table, file.source)
+    known = None if file.since is None else _known_files(table, file.since)
 
     def batches(columns: list[str]) -> Iterator[pa.RecordBatch]:
-        for batch in table.scan(snapshot_id=number, selected_fields=tuple(columns)).to_arrow_batch_reader():
+        scan = table.scan(snapshot_id=number, selected_fields=tuple(columns))
+        if known is not None:
+            new = [task for task in scan.plan_files() if _file_of(task) not in known]
+            scan.plan_files = lambda: new
+        for batch in scan.to_arrow_batch_reader():
             yield batch.select(columns)
 
     return open_typed(file, schema, batches).within(lambda: mark, table)
+
+
+def _file_of(task: Any) -> tuple[str, ...]:
+    """Name a file of data, and those that delete rows of it; neither changes."""
+    return task.file.file_path, *sorted(one.file_path for one in task.delete_files)
+
+
+def _known_files(table: Any, since: int) -> set[tuple[str, ...]]:
+    """Return the files of the snapshot that had a fingerprint, if all of them are live, with the columns of today."""
+    schema = table.metadata.current_schema_id
+    snapshots = (one for one in table.metadata.snapshots if _mark_of(table, one.snapshot_id, schema) == since)
+    old = next(snapshots, None)
+    if old is None:
+        raise NotAppended
+    try:
+        with with_reasons():
+            before = {_file_of(task) for task in table.scan(snapshot_id=old.snapshot_id).plan_files()}
+            now = {_file_of(task) for task in table.scan().plan_files()}
+    except TableReadError as error:  # the snapshot has expired
+        raise NotAppended from error
+    if not before <= now:
+        raise NotAppended
+    return before
 
 
 def _check_places(scan: Any, source: TableSource) -> None:

@@ -64,6 +64,7 @@ def open_table(
     max_columns: int = IndexSettings.max_columns,
     parts: Sequence[str] | None = None,
     rows: RowsByKey | None = None,
+    since: int | None = None,
 ) -> TableReader:
     """Open a table of a file root.
 
@@ -82,6 +83,8 @@ def open_table(
         Those of `source.parts` whose rows are wanted, of a table that is a directory of files; all by default.
     rows : RowsByKey, optional
         The rows that are wanted, by their keys; a server of a database sends these alone, other sources all rows.
+    since : int, optional
+        Fingerprint of an earlier state of a table whose kind `has_log`: the rows that were appended since are wanted.
 
     Returns
     -------
@@ -94,6 +97,8 @@ def open_table(
         If the file is no table, or has too many columns; the text is the reason.
     ColumnNotFoundError
         If a wanted column is not there.
+    NotAppended
+        If rows that were there at `since` are not there any more, columns are others, or the log does not tell.
 
     Notes
     -----
@@ -104,7 +109,7 @@ def open_table(
         file = _file_of(source, dialect or GivenDialect(), WantedColumns(columns, max_columns))
         if not _is_container(source):
             wanted = None if parts is None else frozenset(resolve(source.root, part) for part in parts)
-            return reader_of(source.format)(replace(file, wanted_paths=wanted, rows=rows))
+            return reader_of(source.format)(replace(file, wanted_paths=wanted, rows=rows, since=since))
         for member in _members(file):
             if member.name == source.member or not source.member:
                 return member.open()

@@ -36,6 +36,7 @@ def rows_of(lake, name):
 def content(lake):
     """What an index says of its tables, whoever built it."""
     columns = lake.columns.drop(columns=["segment"], errors="ignore")
+    columns["samples"] = columns["samples"].map(sorted)  # they are in the order in which files came
     return columns.sort_values(["table", "column"]).to_dict("records")
 
 
