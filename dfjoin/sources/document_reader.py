@@ -104,7 +104,8 @@ def _tables_of(document: Any) -> Iterator[tuple[str, _Table]]:
             raise TableReadError(f"it holds more than {_MAX_TABLES:,} lists of objects")
         with without_collections():
             table = _flattened(rows, keys)
-            key, values = "", []
+            key = ""
+            values: list[Any] = []
             if table.children:
                 key, values = _key_of(table) or table.number_rows(len(rows.rows))
         yield name, table
@@ -128,7 +129,8 @@ def _is_list_of_objects(value: Any) -> bool:
 
 def _flattened(given: _Children, keys: Any) -> _Table:
     """Make rows of objects: fields of objects within them are named ``a.b``, lists of objects are set apart."""
-    columns = _columns(given.rows, "", children := {}, 0) if given.rows[0] else None
+    children: dict[str, _Children] = {}
+    columns = _columns(given.rows, "", children, 0) if given.rows[0] else None
     if columns is not None:
         if keys is not None:
             columns = {keys[0]: [keys[1][parent] for parent in given.parents], **columns}
@@ -167,6 +169,8 @@ def _columns(
             return None
         elif list in kinds:
             kept = _without_objects(values, own, children)
+            if kept is not None and kept[0] is None and values[0] is not None:
+                return None  # the first object lacks it, so that it comes after others
             if kept is not None:
                 found[own] = kept
         else:
