@@ -278,6 +278,25 @@ def test_iceberg_as_it_was_and_by_its_catalogue(tmp_path, catalogue, monkeypatch
 
 
 @pytest.mark.filterwarnings("ignore")
+def test_errors_of_an_iceberg_table_show_no_credentials_and_have_an_end(tmp_path, catalogue, monkeypatch):
+    import pyiceberg.table as library
+
+    catalogue.create_table("n.cities", schema=FIRST.schema).append(FIRST)
+    _, (source,), _ = list_tables(tmp_path / "lake")
+    reader = open_table(source)
+
+    def failing(*given, **named):
+        raise OSError("no answer of s3://user:s3cret@store/b " + "x" * 1000)
+
+    for place in ("to_arrow_batch_reader", "plan_files"):
+        monkeypatch.setattr(library.DataScan, place, failing)
+    for run in (lambda: list(reader.batches()), lambda: open_table(source)):
+        with pytest.raises(TableReadError, match="^OSError: no answer of …@store/b x+$") as caught:
+            run()
+        assert len(str(caught.value)) < 320
+
+
+@pytest.mark.filterwarnings("ignore")
 def test_the_zoo_comes_back(tmp_path, catalogue):
     """Differences: neither has unsigned numbers, categories, durations, nor decimals above 38 digits."""
     cannot = ("float16", "decimal256", "duration", "date64", "time32", "category", "null", "uint64")
