@@ -291,7 +291,7 @@ def test_errors_of_an_iceberg_table_show_no_credentials_and_have_an_end(tmp_path
     for place in ("to_arrow_batch_reader", "plan_files"):
         monkeypatch.setattr(library.DataScan, place, failing)
     for run in (lambda: list(reader.batches()), lambda: open_table(source)):
-        with pytest.raises(TableReadError, match="^OSError: no answer of …@store/b x+$") as caught:
+        with pytest.raises(TableReadError, match=r"^OSError: no answer of …@store/b x+$") as caught:
             run()
         assert len(str(caught.value)) < 320
 
