@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from pandas.api.types import is_datetime64_any_dtype
 from starlette.datastructures import QueryParams
 from starlette.responses import Response
@@ -94,7 +95,9 @@ def _has_dates(state: TableState, form: SearchForm, hits: Any) -> bool:
 
 
 def _rows(hits: Any) -> list[dict[str, Any]]:
-    """Return the rows of a result; column by column, since a result is slow to iterate over."""
+    """Return the rows of a result; column by column, since a result is slow to iterate over, and without `attrs`."""
+    hits = pd.DataFrame(hits)  # each column that is taken of a result copies them
+    hits.attrs = {}
     columns = {name: hits[name].tolist() for name in hits.columns}
     return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
 

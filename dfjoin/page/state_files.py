@@ -12,6 +12,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -46,7 +47,7 @@ class Recipe:
     source: dict[str, Any]
     steps: tuple[dict[str, Any], ...] = ()
 
-    @property
+    @cached_property
     def name(self) -> str:
         """Name of the state: a digest of all that makes its table."""
         return digest({"source": self.source, "steps": self.steps})

@@ -136,6 +136,15 @@ def test_an_address_that_is_taken_is_refused(example_lake):
         example_lake.explore(host="192.0.2.1", open_browser=False)
 
 
+def test_small_answers_do_not_wait_for_others():
+    """Without TCP_NODELAY each answer waits some 40 ms for a sign of the other side."""
+    with serve._listen("127.0.0.1", 0) as listening:
+        listening.listen()
+        with socket.create_connection(listening.getsockname()), listening.accept()[0] as accepted:
+            asyncio.base_events._set_nodelay(accepted)
+            assert accepted.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
+
+
 def test_a_missing_library_is_named_with_its_extra(example_lake, monkeypatch):
     monkeypatch.setattr(serve, "_NEEDED", ("starlette", "no_such_library"))
     with pytest.raises(MissingDependencyError, match=r'no_such_library[\s\S]*pip install "dfjoin\[page\]"'):
