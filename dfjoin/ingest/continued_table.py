@@ -13,7 +13,7 @@ from dfjoin.index.column_values import pack_values, tokens_of_column
 from dfjoin.index.segment import Segment
 from dfjoin.ingest.column_buffer import NotContinued
 from dfjoin.ingest.read_task import RunMeta, TableFeed, build_run, table_record
-from dfjoin.sources.readers import open_table, part_fingerprints
+from dfjoin.sources.readers import open_appended, open_table, part_fingerprints
 from dfjoin.sources.table_kinds import KINDS
 from dfjoin.sources.table_reader import NotAppended
 from dfjoin.types import IndexSettings, TableSource
@@ -52,7 +52,7 @@ def continued_table(
     now = dict(zip(source.parts, source.part_stats, strict=False))
     if record["format"] == source.format and KINDS[source.format].has_log and not settings.row_signatures:
         try:
-            open_table(source, max_columns=settings.max_columns, since=record["fingerprint"])
+            open_appended(source, record["fingerprint"], settings.max_columns)
         except (NotAppended, TableReadError):
             return None
         return ContinuedTable(source, segment, number, {}, settings, on_error)
@@ -124,7 +124,7 @@ class ContinuedTable:
         known = _KnownTable(self.segment, self.number, self.settings)
         if not self.marks:
             since = self.segment.catalog.table_record(self.number)["fingerprint"]
-            reader = open_table(source, max_columns=self.settings.max_columns, since=since)
+            reader = open_appended(source, since, self.settings.max_columns)
             record = table_record(source, []) | {"fingerprint": reader.fingerprint()}
             return TableFeed(record, reader.names, reader.batches(), source.size, known=known)
         new = [part for part in source.parts if part not in self.marks]

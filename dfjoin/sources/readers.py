@@ -18,7 +18,14 @@ from dfjoin.sources.table_reader import Member, TableFile, TableReader, WantedCo
 from dfjoin.sources.wanted_rows import RowsByKey
 from dfjoin.types import Dialect, GivenDialect, IndexSettings, TableSource
 
-__all__ = ["current_fingerprint", "fingerprint_of_files", "open_table", "part_fingerprints", "tables_of"]
+__all__ = [
+    "current_fingerprint",
+    "fingerprint_of_files",
+    "open_appended",
+    "open_table",
+    "part_fingerprints",
+    "tables_of",
+]
 
 
 def tables_of(
@@ -64,7 +71,6 @@ def open_table(
     max_columns: int = IndexSettings.max_columns,
     parts: Sequence[str] | None = None,
     rows: RowsByKey | None = None,
-    since: int | None = None,
 ) -> TableReader:
     """Open a table of a file root.
 
@@ -83,8 +89,6 @@ def open_table(
         Those of `source.parts` whose rows are wanted, of a table that is a directory of files; all by default.
     rows : RowsByKey, optional
         The rows that are wanted, by their keys; a server of a database sends these alone, other sources all rows.
-    since : int, optional
-        Fingerprint of an earlier state of a table whose kind `has_log`: the rows that were appended since are wanted.
 
     Returns
     -------
@@ -97,8 +101,6 @@ def open_table(
         If the file is no table, or has too many columns; the text is the reason.
     ColumnNotFoundError
         If a wanted column is not there.
-    NotAppended
-        If rows that were there at `since` are not there any more, columns are others, or the log does not tell.
 
     Notes
     -----
@@ -109,13 +111,36 @@ def open_table(
         file = _file_of(source, dialect or GivenDialect(), WantedColumns(columns, max_columns))
         if not _is_container(source):
             wanted = None if parts is None else frozenset(resolve(source.root, part) for part in parts)
-            return reader_of(source.format)(replace(file, wanted_paths=wanted, rows=rows, since=since))
+            return reader_of(source.format)(replace(file, wanted_paths=wanted, rows=rows))
         for member in _members(file):
             if member.name == source.member or not source.member:
                 return member.open()
         raise TableReadError(f"its file holds no table {source.member!r} any more")
 
     return _open(opened)
+
+
+def open_appended(source: TableSource, since: int, max_columns: int) -> TableReader:
+    """Open the rows of a table that were appended since an earlier state.
+
+    Parameters
+    ----------
+    source : TableSource
+        Its kind `has_log`.
+    since : int
+        Fingerprint of that state.
+    max_columns : int
+        The most columns that the table may have.
+
+    Raises
+    ------
+    NotAppended
+        If rows that were there are not there any more, columns are others, or the log does not tell.
+    TableReadError
+        As from `open_table`.
+    """
+    file = replace(_file_of(source, GivenDialect(), WantedColumns(None, max_columns)), since=since)
+    return _open(lambda: reader_of(source.format)(file))
 
 
 def _is_container(source: TableSource) -> bool:
