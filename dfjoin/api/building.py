@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -31,7 +32,7 @@ def build_lake(
     settings: dict[str, Any] | IndexSettings | None = None,
     keep_data: bool = True,
     on_error: str = "skip",
-    progress: bool = True,
+    progress: bool | Callable[[dict[str, Any]], object] = True,
 ) -> Lake:
     """Build the index of a lake and open it.
 
@@ -120,8 +121,10 @@ def build_lake(
         Keep frames given in memory as Parquet inside the index, so that they can be joined.
     on_error : {"skip", "raise"}
         What to do with a table that cannot be read; skipped ones are listed in ``lake.info()["skipped"]``.
-    progress : bool, default True
-        Show tables, rows, bytes and time left on standard error.
+    progress : bool or callable, default True
+        Show tables, rows, bytes and time left on standard error. A function is given them about twice a second, by
+        another thread: a dict of ``stage, tables, n_tables, rows, done, n, seconds, seconds_left``, where `done` of `n`
+        are bytes, values to embed, or a share of 1, and what is not known is 0 or None.
 
     Returns
     -------

@@ -11,6 +11,7 @@ from dfjoin import _validation as check
 from dfjoin.errors import IncompatibleSettingsError, InvalidParameterError, InvalidTypeError, did_you_mean, shortlist
 from dfjoin.index.manifest import Manifest
 from dfjoin.index.signatures import check_signature_settings
+from dfjoin.ingest.progress import Shown
 from dfjoin.types import IndexSettings
 from dfjoin.values.unicode import UNICODE_VERSION
 from dfjoin.vectors.axis_specs import AxisSpec
@@ -38,7 +39,8 @@ class BuildOptions:
         Where the work is done; None: by the size of the input.
     spark : SparkSession, optional
     on_error : {"skip", "raise"}
-    keep_data, progress : bool
+    keep_data : bool
+    progress : bool or callable
     embedder : object, optional
         What makes vectors of the texts; None: no vectors.
     axes : tuple of AxisSpec or None
@@ -55,7 +57,7 @@ class BuildOptions:
     spark: Any = None
     on_error: str = "skip"
     keep_data: bool = True
-    progress: bool = True
+    progress: Shown = True
     embedder: Any = None
     axes: tuple[AxisSpec, ...] | None = None
 
@@ -63,7 +65,8 @@ class BuildOptions:
         check.check_choice(self.engine, "engine", (None, "spark", "inline"))
         check.check_choice(self.on_error, "on_error", ("skip", "raise"))
         check.check_flag(self.keep_data, "keep_data")
-        check.check_flag(self.progress, "progress")
+        if not callable(self.progress):
+            check.check_flag(self.progress, "progress")
 
 
 def given_dialects(**given: Any) -> tuple[tuple[str, str, Any], ...]:

@@ -18,7 +18,7 @@ from dfjoin.index.manifest import EmbedderMeta, SegmentMeta
 from dfjoin.index.segment import Segment
 from dfjoin.index.stored_model import describe_embedder, write_model
 from dfjoin.index.vector_group import text_columns, text_tokens, texts_of
-from dfjoin.ingest.progress import Progress
+from dfjoin.ingest.progress import Progress, Shown
 from dfjoin.kernels.ragged import expand_stretches
 from dfjoin.types import IndexSettings
 from dfjoin.vectors.abbreviations import abbreviations_for, expand_texts, expanding
@@ -93,7 +93,7 @@ def choose_for_index(embedder: Any, abbreviations: Any, settings: IndexSettings)
 
 
 def train_embedder(
-    table: dict[str, str], segments: Sequence[SegmentMeta], written: Uncommitted, is_shown: bool
+    table: dict[str, str], segments: Sequence[SegmentMeta], written: Uncommitted, is_shown: Shown
 ) -> IndexEmbedder:
     """Train a model of words on the values of segments, in this process, and write it into the index.
 

@@ -1,4 +1,4 @@
-"""A table that is a directory of files, when files were added: the index knows the old ones, the new ones are read."""
+"""A table of several files, when files were added: the index knows the old ones, the new ones are read."""
 
 from __future__ import annotations
 
@@ -13,7 +13,9 @@ from dfjoin.index.column_values import pack_values, tokens_of_column
 from dfjoin.index.segment import Segment
 from dfjoin.ingest.column_buffer import NotContinued
 from dfjoin.ingest.read_task import RunMeta, TableFeed, build_run, table_record
-from dfjoin.sources.readers import open_table, part_fingerprints
+from dfjoin.sources.readers import open_appended, open_table, part_fingerprints
+from dfjoin.sources.table_kinds import KINDS
+from dfjoin.sources.table_reader import NotAppended
 from dfjoin.types import IndexSettings, TableSource
 from dfjoin.values.distinct import distinct_packed
 from dfjoin.values.normalize import null_hashes
@@ -43,10 +45,17 @@ def continued_table(
     -----
     All files have to be read where one of the old ones has changed or is gone, and where the index was written before
     it knew them one by one, or has row signatures, which number the rows of the whole table. An old file is as it was
-    if its size and its modification time are, else by its fingerprint.
+    if its size and its modification time are, else by its fingerprint. Of a table with a log, Delta or Iceberg, the log
+    tells: now, and again when its rows are read.
     """
     record = segment.catalog.table_record(number)
     now = dict(zip(source.parts, source.part_stats, strict=False))
+    if record["format"] == source.format and KINDS[source.format].has_log and not settings.row_signatures:
+        try:
+            open_appended(source, record["fingerprint"], settings.max_columns)
+        except (NotAppended, TableReadError):
+            return None
+        return ContinuedTable(source, segment, number, {}, settings, on_error)
     old = dict(zip(record["parts"], zip(record["part_sizes"], record["part_times"], strict=True), strict=False))
     if not old or not now or settings.row_signatures or not all(part in now for part in old):
         return None
@@ -74,7 +83,7 @@ class ContinuedTable:
     source, segment, number, settings, on_error
         As in `continued_table`.
     marks : dict of str to int
-        Fingerprints of the old files.
+        Fingerprints of the old files; empty for a table with a log.
     """
 
     source: TableSource
@@ -104,7 +113,7 @@ class ContinuedTable:
         """Write a run below `work`."""
         try:
             return [build_run([self.source], work, self.settings, feeds=self._feeds, on_error=self.on_error)]
-        except NotContinued:
+        except (NotContinued, NotAppended):
             return [build_run([self.source], work, self.settings, on_error=self.on_error)]
 
     def _feeds(self, source: TableSource) -> Iterator[tuple[str, Callable[[], TableFeed]]]:
@@ -112,11 +121,16 @@ class ContinuedTable:
 
     def _feed(self, source: TableSource) -> TableFeed:
         """Open the new files."""
+        known = _KnownTable(self.segment, self.number, self.settings)
+        if not self.marks:
+            since = self.segment.catalog.table_record(self.number)["fingerprint"]
+            reader = open_appended(source, since, self.settings.max_columns)
+            record = table_record(source, []) | {"fingerprint": reader.fingerprint()}
+            return TableFeed(record, reader.names, reader.batches(), source.size, known=known)
         new = [part for part in source.parts if part not in self.marks]
         reader = open_table(source, max_columns=self.settings.max_columns, parts=new)
         marks = self.marks | dict(zip(new, part_fingerprints(source, new), strict=True))
         record = table_record(source, [marks[part] for part in source.parts])
-        known = _KnownTable(self.segment, self.number, self.settings)
         return TableFeed(record, reader.names, reader.batches(), source.size, known=known)
 
 

@@ -15,7 +15,7 @@ from dfjoin.ingest.chosen_embedder import IndexEmbedder, ToTrain, default_radius
 from dfjoin.ingest.embed_task import EmbeddedStretch, EmbedJob, Stretch
 from dfjoin.ingest.engine import Engine
 from dfjoin.ingest.moved_groups import move_groups
-from dfjoin.ingest.progress import Progress
+from dfjoin.ingest.progress import Progress, Shown
 from dfjoin.ingest.requests import (
     cells_request,
     embed_request,
@@ -38,7 +38,7 @@ def add_vectors_of(
     chosen: IndexEmbedder | ToTrain,
     written: Uncommitted,
     engine: Engine,
-    is_shown: bool,
+    is_shown: Shown,
 ) -> tuple[list[SegmentMeta], IndexEmbedder]:
     """Embed the values of segments, by a model that is trained on them where none is given.
 
@@ -92,7 +92,7 @@ def _warn_of_none(segments: Sequence[SegmentMeta], chosen: IndexEmbedder, writte
 
 
 def embed_new(
-    base: Manifest, segments: Sequence[SegmentMeta], written: Uncommitted, engine: Engine, is_shown: bool
+    base: Manifest, segments: Sequence[SegmentMeta], written: Uncommitted, engine: Engine, is_shown: Shown
 ) -> list[SegmentMeta]:
     """Embed the values of new segments of an index that has vectors; others are returned as they are."""
     if base.embedder is None:
@@ -108,7 +108,7 @@ def _most_texts(segment: Segment) -> int:
 
 
 def _embed_here(
-    segments: Sequence[SegmentMeta], chosen: IndexEmbedder, written: Uncommitted, is_shown: bool
+    segments: Sequence[SegmentMeta], chosen: IndexEmbedder, written: Uncommitted, is_shown: Shown
 ) -> list[SegmentMeta]:
     """Embed the values of segments in this process, one segment after the other."""
     done: list[SegmentMeta] = []
@@ -143,7 +143,7 @@ class _TaskDriver:
         self._engine, self._sizes = engine, sizes
 
     def embed(
-        self, segments: Sequence[SegmentMeta], chosen: IndexEmbedder, written: Uncommitted, is_shown: bool
+        self, segments: Sequence[SegmentMeta], chosen: IndexEmbedder, written: Uncommitted, is_shown: Shown
     ) -> tuple[list[SegmentMeta], IndexEmbedder]:
         """Embed the values of segments; for a new embedder one task chooses the radius first.
 

@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from dfjoin.errors import InvalidParameterError, InvalidTypeError, TableReadError
 from dfjoin.ingest.balance import estimated_bytes
-from dfjoin.ingest.progress import Progress
+from dfjoin.ingest.progress import Progress, Shown
 from dfjoin.ingest.requests import execute
 from dfjoin.ingest.source import Input, SparkReader
 from dfjoin.types import IndexSettings, Root, TableSource
@@ -74,7 +74,7 @@ class LateEngine:
         If `spark` is no session.
     """
 
-    def __init__(self, name: str | None, spark: Any, is_shown: bool = False, inline_below: int = 0) -> None:
+    def __init__(self, name: str | None, spark: Any, is_shown: Shown = False, inline_below: int = 0) -> None:
         _check_session(name, spark)
         self._name, self._spark = name, spark
         self._is_shown, self._inline_below = is_shown, inline_below

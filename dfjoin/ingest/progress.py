@@ -1,4 +1,4 @@
-"""Showing how far a build is: tables, rows, bytes, time left; on standard error, never in a log."""
+"""Showing how far a build is: tables, rows, bytes, time left; on standard error, never in a log, or to a function."""
 
 from __future__ import annotations
 
@@ -6,11 +6,15 @@ import json
 import sys
 import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
 from types import TracebackType
-from typing import TextIO
+from typing import Any, TextIO, TypeAlias
 
-__all__ = ["Progress"]
+__all__ = ["Progress", "Shown"]
+
+Shown: TypeAlias = bool | Callable[[dict[str, Any]], object]
+"""Whether progress is shown, or what is given it."""
 
 _SILENT_SECONDS = 2.0  # work that takes no longer is not worth a line
 _KNOWN_SHARE = 0.05  # of the bytes, read at a known rate: before that, the time left is a guess
@@ -27,8 +31,8 @@ class Progress:
 
     Parameters
     ----------
-    is_shown : bool
-        False: count, but write nothing.
+    is_shown : bool or callable
+        False: count, but write nothing. A function is given `counts` in the place of a line, from the start on.
     n_tables, n_bytes : int
         All there is to read; 0 where it is not known. Values to embed are counted in the place of bytes.
     directory : Path, optional
@@ -49,7 +53,7 @@ class Progress:
 
     def __init__(
         self,
-        is_shown: bool,
+        is_shown: Shown,
         n_tables: int,
         n_bytes: int,
         directory: Path | None = None,
@@ -57,7 +61,8 @@ class Progress:
         stage: str = "reading",
     ) -> None:
         self._stream = stream or sys.stderr
-        self._is_shown = is_shown
+        self._is_shown = bool(is_shown)
+        self._report = is_shown if callable(is_shown) else None
         self._n_tables = n_tables
         self._total = n_bytes
         self._directory = directory
@@ -137,6 +142,9 @@ class Progress:
 
     def _write(self, force: bool = False) -> None:
         now = time.monotonic()
+        if self._report is not None:
+            self._report(self.counts())
+            return
         if not self._is_shown or now - self._start < _SILENT_SECONDS:
             return
         is_terminal = self._stream.isatty()
@@ -145,6 +153,14 @@ class Progress:
         self._last, self._is_written = now, True
         self._stream.write(f"\r{self.line()}\033[K" if is_terminal else self.line() + "\n")
         self._stream.flush()
+
+    def counts(self) -> dict[str, Any]:
+        """Return what a function is given: the stage, what is done of what, and seconds; None where it is not known."""
+        tables, rows, n_bytes = self._counts
+        now = time.monotonic()
+        told = {"stage": self._stage, "tables": tables, "n_tables": self._n_tables, "rows": rows}
+        told |= {"done": n_bytes, "n": self._total} if self._stage in _COUNTED else {"done": self._share or 0.0, "n": 1}
+        return told | {"seconds": now - self._start, "seconds_left": self._seconds_left(now)}
 
     def line(self) -> str:
         """Return the line as it stands."""

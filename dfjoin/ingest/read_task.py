@@ -28,6 +28,7 @@ from dfjoin.ingest.undecided import Undecided, write_undecided
 from dfjoin.sources.delimited import max_columns_error
 from dfjoin.sources.fingerprint import unite_fingerprints
 from dfjoin.sources.readers import part_fingerprints, tables_of
+from dfjoin.sources.table_kinds import KINDS
 from dfjoin.sources.table_reader import TableReader
 from dfjoin.types import Dialect, IndexSettings, TableSource
 from dfjoin.values.frames import NOT_INDEXED
@@ -317,7 +318,8 @@ def _read_table(
     cells = None if collected.rows is None else collected.rows.start_table()
     n_rows = max((record["n_rows"] for record in feed.left_out), default=0) if not feed.names else 0
     n_rows += 0 if feed.known is None else feed.known.n_rows
-    keeps_values = bool(feed.record["part_sizes"])
+    kind = KINDS.get(feed.record["format"])
+    keeps_values = bool(feed.record["part_sizes"]) or (kind is not None and kind.has_log)
     try:
         for batch in feed.batches:
             if not readers:

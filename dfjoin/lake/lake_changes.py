@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Self
 
 import pandas as pd
@@ -24,7 +25,7 @@ class LakeChanges(OpenedLake):
         full: bool = False,
         on_error: str = "skip",
         keep_data: bool = True,
-        progress: bool = True,
+        progress: bool | Callable[[dict[str, Any]], object] = True,
     ) -> Self:
         """Add tables; of a place that is indexed already, only new and changed files are read.
 
@@ -58,12 +59,15 @@ class LakeChanges(OpenedLake):
         -----
         Each call writes at least one segment; `compact` merges them when there are many.
 
-        Of a table that is a directory of Parquet files the new files are read alone, by this process, whatever
-        the engine; what the index knows of the others is carried over, and the result is that of a build, but
-        for two figures: `samples` are in the order in which files came, and the number of distinct values of a
-        column of floats, where these take more than 16 KiB, becomes an upper bound. All files are read:
+        Of a table that is a directory of Parquet files, and of a Delta or Iceberg table that was appended to, the new
+        files are read alone, by this process, whatever the engine; what the index knows of the others is carried over,
+        and the result is that of a build, but for two figures: `samples` are in the order in which files came, and the
+        number of distinct values of a column of floats, where these take more than 16 KiB, becomes an upper bound. All
+        files are read:
 
-        - if a file that the index has is changed or gone, since its values cannot be taken out of the others;
+        - if a file that the index has is changed or gone, since its values cannot be taken out of the others: as after
+          rows were deleted or updated, and files made one;
+        - if a Delta table has deletion vectors, or the log of its earlier version was cleaned up;
         - if the new files change what the old ones mean: other columns or types, a text that becomes a null or is none
           any more, days and months that become distinguishable;
         - if the index was built by an earlier dfjoin, has row signatures, or keeps no sets (``keep_sets=False``);
@@ -83,7 +87,7 @@ class LakeChanges(OpenedLake):
         spark: Any = None,
         on_error: str = "skip",
         keep_data: bool = True,
-        progress: bool = True,
+        progress: bool | Callable[[dict[str, Any]], object] = True,
     ) -> Self:
         """Replace the tables of the same names in one commit, and add the others.
 

@@ -1,13 +1,16 @@
-"""Reading a file that a person brought: as a lake would read it, and within limits."""
+"""Reading a file that a person brought: as a lake would read it, within limits, in a process of its own."""
 
 from __future__ import annotations
 
+import atexit
 import bz2
 import gzip
+import json
 import lzma
 import shutil
 import sqlite3
 import tempfile
+import threading
 import zipfile
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing, contextmanager
@@ -23,15 +26,28 @@ import pyarrow.parquet as pq
 
 from dfjoin._optional import import_optional
 from dfjoin.api import build_lake
-from dfjoin.errors import DfjoinError, TableReadError
+from dfjoin.errors import DfjoinError, TableReadError, warn
+from dfjoin.page.limited_process import LimitedProcess
 
-__all__ = ["DIALECT_OPTIONS", "GivenTable", "read_given"]
+__all__ = ["DIALECT_OPTIONS", "GivenTable", "read_given", "read_here"]
 
 DIALECT_OPTIONS = ("delimiter", "decimal", "header", "encoding")
 """What a person may say of a delimited text, arguments of `dfjoin.build_lake`."""
 
 UNPACKED_BYTES = 2 << 30
 """Bytes that a compressed file may have when it is unpacked."""
+
+MEMORY_BYTES = 3 * UNPACKED_BYTES
+"""Memory that the process may take which reads a file, where the system limits it (Linux)."""
+
+SECONDS = 300
+"""Time that it may take."""
+
+_AT_ONCE = threading.BoundedSemaphore(2)
+"""Files that are read at once, each with the memory of its limit; others wait."""
+
+_idle: list[LimitedProcess] = []
+"""A process that waits for the next file: it has loaded what reading takes, some 250 MB; at most one."""
 
 _CELL = 8
 """Bytes of a cell of columns that declare their number of rows, at least."""
@@ -86,14 +102,91 @@ def read_given(path: Path, options: dict[str, Any], table: str | None = None) ->
     Raises
     ------
     TableReadError
-        If the file is no table, has no such table, or is larger than the limits when it is unpacked.
+        If the file is no table, has no such table, or exceeds the limits of size, time and memory.
 
     Notes
     -----
-    A lake of this file alone is built, so that a file reads here as it does in a lake; that takes some tenths of a
-    second. Of a database its tables are read, and not its views.
+    A process reads the file, and is kept for the next one: libraries that unpack a file are not asked whether somebody
+    still waits, nor how much memory they take. Where the thread of the person is ended, the process is.
     """
-    _refuse_large(path)
+    while not _AT_ONCE.acquire(timeout=0.1):
+        pass
+    try:
+        with tempfile.TemporaryDirectory(prefix="dfjoin-read-") as name:
+            directory = Path(name)
+            request: dict[str, Any] = {"path": str(path.resolve()), "options": options, "table": table}
+            request |= {"unpacked": UNPACKED_BYTES, "memory": MEMORY_BYTES, "seconds": SECONDS}
+            (directory / "request.json").write_text(json.dumps(request), "ascii")
+            _run_process(directory)
+            answer = json.loads((directory / "answer.json").read_text("ascii"))
+            if "problem" in answer:
+                raise TableReadError(answer["problem"])
+            for text in answer["warnings"]:
+                warn(text)
+            with pa.OSFile(str(directory / "frame.arrow")) as file:
+                frame = pa.ipc.open_file(file).read_all().to_pandas()
+            return GivenTable(frame, **answer["given"])
+    finally:
+        _AT_ONCE.release()
+
+
+@atexit.register
+def _end_idle() -> None:
+    """End the process that waits, with the one that started it."""
+    while _idle:
+        _idle.pop().end()
+
+
+def _process() -> LimitedProcess:
+    """Take the process that waits, or start one."""
+    try:
+        process = _idle.pop()
+    except IndexError:
+        return LimitedProcess("read_process.py")
+    return process if process.is_alive else LimitedProcess("read_process.py")
+
+
+def _run_process(directory: Path) -> None:
+    """Let an idle process read the file, or a new one; it is idle afterwards, or ended where it exceeds a limit."""
+    process = _process()
+    stopped = "left"
+    try:
+        stopped = process.run(directory, SECONDS)
+    finally:
+        if stopped or _idle:
+            process.end()
+        else:
+            _idle.append(process)
+    if stopped == "time":
+        raise TableReadError(f"the file cannot be read: it takes more than {SECONDS} seconds; bring a part of it")
+    if stopped:
+        raise TableReadError(
+            f"the file cannot be read: it needs more than {MEMORY_BYTES >> 30} GB of memory, or is damaged; "
+            "bring a part of it"
+        )
+
+
+def read_here(path: Path, options: dict[str, Any], table: str | None, most_bytes: int) -> dict[str, Any]:
+    """Read a table of a file in this process; return the fields of a `GivenTable`.
+
+    Parameters
+    ----------
+    path, options, table
+        As in `read_given`.
+    most_bytes : int
+        That the file may have when it is unpacked.
+
+    Raises
+    ------
+    DfjoinError
+        As `read_given` does.
+
+    Notes
+    -----
+    A lake of this file alone is built, so that a file reads here as it does in a lake. Of a database its tables are
+    read, and not its views.
+    """
+    _refuse_large(path, most_bytes)
     with tempfile.TemporaryDirectory() as directory, _without_views(path) as readable:
         try:
             lake = build_lake(str(readable), Path(directory) / "index", engine="inline", progress=False, **options)
@@ -108,30 +201,28 @@ def read_given(path: Path, options: dict[str, Any], table: str | None = None) ->
         told = lake.describe(chosen)
         doubts = {one["name"]: one["reason"] for one in info["doubtful"]}
         spellings = zip(told["columns"]["column"], told["columns"]["null_spellings"], strict=True)
-        return GivenTable(
-            lake.table(chosen),
-            chosen,
-            names,
-            told["dialect"],
-            told["format"],
-            doubts.get(chosen, ""),
-            {name: list(texts) for name, texts in spellings if len(texts)},
-        )
+        return {
+            "frame": lake.table(chosen),
+            "table": chosen,
+            "tables": names,
+            "dialect": told["dialect"],
+            "format": told["format"],
+            "doubt": doubts.get(chosen, ""),
+            "null_spellings": {name: list(texts) for name, texts in spellings if len(texts)},
+        }
 
 
-def _refuse_large(path: Path) -> None:
-    """Raise where a file is larger than the limits when it is unpacked."""
+def _refuse_large(path: Path, most_bytes: int) -> None:
+    """Raise where a file has more bytes than it may when it is unpacked."""
     try:
         with path.open("rb") as file:
-            n_bytes = _unpacked(file, path.name.lower(), UNPACKED_BYTES)
+            n_bytes = _unpacked(file, path.name.lower(), most_bytes)
     except TableReadError:
         raise
     except (OSError, EOFError, ValueError, lzma.LZMAError, zipfile.BadZipFile, NotImplementedError, RuntimeError):
         return  # the reader says what is wrong with it
-    if n_bytes > UNPACKED_BYTES:
-        raise TableReadError(
-            f"the file has more than {UNPACKED_BYTES >> 30} GB when it is unpacked; bring a part of it"
-        )
+    if n_bytes > most_bytes:
+        raise TableReadError(f"the file has more than {most_bytes >> 30} GB when it is unpacked; bring a part of it")
 
 
 def _unpacked(file: IO[bytes], name: str, most: int) -> int:

@@ -68,6 +68,9 @@ WAYS = {
 }
 """Name of a way in an address → the way; what people read stands in the texts."""
 
+_PERIODS = ("none", "year", "quarter", "month", "week")
+"""What dates may be matched by; none: by equal values alone."""
+
 _SHARES = {"strong": 0.85, "plausible": 0.5, "weak": 0.1, "chance": 0.0}
 """Verdict → the smallest score that has it."""
 
@@ -89,6 +92,8 @@ class SearchForm:
         Pattern of the tables to search; empty: all.
     pad : int or None
     dayfirst : bool or None
+    period : str
+        One of `_PERIODS`: hits that match dates so; empty: as they are found.
     """
 
     on: tuple[str, ...]
@@ -98,6 +103,7 @@ class SearchForm:
     tables: str = ""
     pad: int | None = None
     dayfirst: bool | None = None
+    period: str = ""
 
     def arguments(self) -> dict[str, Any]:
         """Return the arguments of `dfjoin.discover_joinable`, without the frame and the lake."""
@@ -145,6 +151,9 @@ def search_form(fields: Any, state: TableState) -> SearchForm:
     least = fields.get("least", "plausible")
     if way not in WAYS or least not in _SHARES:
         raise InvalidParameterError(f"`way` must be one of {shortlist(WAYS, 6)}, got {way!r}; choose one")
+    period = fields.get("period", "")
+    if period and period not in _PERIODS:
+        raise InvalidParameterError(f"`period` must be one of {shortlist(_PERIODS)}, got {period!r:.50}; choose one")
     return SearchForm(
         on,
         way,
@@ -153,6 +162,7 @@ def search_form(fields: Any, state: TableState) -> SearchForm:
         fields.get("tables", "")[:500],
         _digits(fields) if fields.get("pad") else None,
         {"True": True, "False": False}.get(fields.get("dayfirst", "")),
+        period,
     )
 
 
@@ -177,18 +187,29 @@ def _number(fields: Mapping[str, str], name: str) -> float:
 
 def find(work: Work, state: TableState, form: SearchForm) -> Any:
     """Search the lake; return the candidates. A search that was made before is not repeated."""
-    return work.kept(
-        ("search", state.name, form), lambda: discover_joinable(state.frame, lake=work.lake, **form.arguments())
-    )
+
+    def search() -> Any:
+        return _of_period(discover_joinable(state.frame, lake=work.lake, **form.arguments()), form.period)
+
+    return work.kept(("search", state.name, form), search)
+
+
+def _of_period(hits: Any, period: str) -> Any:
+    """Return the hits that match dates by a period."""
+    if not period:
+        return hits
+    found = hits["period"] if "period" in hits else pd.Series(None, hits.index, object)
+    return hits[found.isna() if period == "none" else found == period]
 
 
 def find_one(work: Work, state: TableState, form: SearchForm, table: str, column: str) -> Any:
     """Return the candidate that a person picked, as a result of one row, whatever its score."""
     only = {"tables": glob.escape(table)} | ({"families": False, "min_score": 0.0} if WAYS[form.way].is_ranked else {})
-    hits = work.kept(
-        ("one", state.name, form, table),
-        lambda: discover_joinable(state.frame, lake=work.lake, **(form.arguments() | only)),
-    )
+
+    def search() -> Any:
+        return _of_period(discover_joinable(state.frame, lake=work.lake, **(form.arguments() | only)), form.period)
+
+    hits = work.kept(("one", state.name, form, table), search)
     return hits[(hits["table"] == table) & (hits["column"] == column)].iloc[:1]
 
 

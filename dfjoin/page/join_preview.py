@@ -5,6 +5,7 @@ from __future__ import annotations
 import glob
 from dataclasses import dataclass
 from typing import Any
+from urllib.parse import urlencode
 
 import pandas as pd
 
@@ -60,6 +61,14 @@ class JoinForm:
     how: str = "left"
     columns: tuple[str, ...] | None = None
     rules: tuple[tuple[str, str], ...] = ()
+
+    def query(self) -> str:
+        """Write the form as the query of an address, which `join_form` reads again."""
+        told: list[tuple[str, str]] = [("table", self.table), ("column", self.column), ("how", self.how)]
+        if self.columns is not None:
+            told += [("chosen", "1"), *(("bring", name) for name in self.columns)]
+        told += [(f"rule.{name}", rule) for name, rule in self.rules]
+        return f"{self.search.query()}&{urlencode(told)}"
 
     def arguments(self) -> dict[str, Any]:
         """Return the arguments of `dfjoin.auto_join`."""

@@ -63,10 +63,10 @@ def show_graph(visit: Visit) -> Response:
     table = visit.fields.get("table", "")
     hops = 2 if visit.fields.get("hops") == "2" else 1
     least = _score_of(visit.fields.get("score", ""))
+    visit.work.lake.describe(table)  # which refuses another name before anybody waits
     graph = _graph(visit)
     if graph is None:
         return visit.render("waiting.html")
-    visit.work.lake.describe(table)
     edges = graph.edges[graph.edges["score"] >= least]
     picture = picture_around(edges, table, hops)
     drawn = edges[edges["table"].isin(picture.tables) & edges["key_table"].isin(picture.tables)]

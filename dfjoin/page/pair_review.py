@@ -51,6 +51,13 @@ class ReviewForm:
             told["examples"] = right
         return told
 
+    @classmethod
+    def of_step(cls, step: JoinPaired) -> ReviewForm:
+        """Return the form that made a step."""
+        told = step.arguments
+        answers = tuple((left, right, is_right) for left, right, is_right in told.get("reviewed", ()))
+        return cls(step.table, told["on"], told["right_on"], told["precision"], answers, "examples" in told)
+
     def step(self, edition: dict[str, Any]) -> JoinPaired:
         """Return the join as a step of a lake of that edition, see `Work.edition`."""
         return JoinPaired(self.table, arguments=self.arguments(), **edition)

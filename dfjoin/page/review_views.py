@@ -5,7 +5,8 @@ from __future__ import annotations
 from starlette.responses import Response
 
 from dfjoin.page.pair_review import ReviewForm, review, review_form
-from dfjoin.page.search_views import accepted
+from dfjoin.page.search_views import accepted, replaced_step
+from dfjoin.page.steps import JoinPaired
 from dfjoin.page.table_views import step_list
 from dfjoin.page.visit import Visit
 from dfjoin.page.work import TableState
@@ -16,6 +17,8 @@ __all__ = ["answer_review", "show_review"]
 def show_review(visit: Visit) -> Response:
     """Show the pairs of a join, the doubtful ones first."""
     state = visit.state()
+    if not visit.fields.get("table") and isinstance(step := replaced_step(visit), JoinPaired):
+        return _page(visit, state, ReviewForm.of_step(step))
     return _page(visit, state, review_form(visit.fields, state, visit.work))
 
 

@@ -5,10 +5,22 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pandas as pd
+from pandas.api.types import is_datetime64_any_dtype
+from starlette.datastructures import QueryParams
 from starlette.responses import Response
 
 from dfjoin.errors import IncompatibleSettingsError, InvalidParameterError
-from dfjoin.page.hit_search import WAYS, SearchForm, brought_columns, facets_of, find, find_one, narrowed, search_form
+from dfjoin.page.hit_search import (
+    WAYS,
+    SearchForm,
+    brought_columns,
+    facets_of,
+    find,
+    find_one,
+    narrowed,
+    search_form,
+)
 from dfjoin.page.join_preview import (
     HOWS,
     RULES,
@@ -20,12 +32,24 @@ from dfjoin.page.join_preview import (
 )
 from dfjoin.page.page_texts import TEXTS
 from dfjoin.page.rendering import shown_part
-from dfjoin.page.steps import JoinFound, json_of_step
+from dfjoin.page.state_files import Recipe
+from dfjoin.page.steps import JoinFound, json_of_step, step_of
 from dfjoin.page.table_views import step_list
 from dfjoin.page.visit import Visit
 from dfjoin.page.work import TableState
 
-__all__ = ["accept_join", "accepted", "alone", "disagreeing", "evidence", "family", "radius", "search", "show_join"]
+__all__ = [
+    "accept_join",
+    "accepted",
+    "alone",
+    "disagreeing",
+    "evidence",
+    "family",
+    "radius",
+    "replaced_step",
+    "search",
+    "show_join",
+]
 
 _SHOWN_CARDS = 20
 _SHOWN_ROWS = 200
@@ -39,7 +63,7 @@ def search(visit: Visit) -> Response:
     why, problem = "", ""
     try:
         hits = find(visit.work, state, form)
-        why = hits.why_empty()
+        why = TEXTS["no_period"] if form.period and not len(hits) else hits.why_empty()
     except IncompatibleSettingsError as error:
         hits, problem = None, str(error)
     brought = [] if hits is None else brought_columns(visit.work, hits)
@@ -51,6 +75,7 @@ def search(visit: Visit) -> Response:
         steps=step_list(state),
         form=form,
         ways=WAYS,
+        has_dates=_has_dates(state, form, hits),
         n_hits=0 if hits is None else len(hits),
         hits=[_hit(row, names) for row, names, is_kept in rows if is_kept],
         n_cards=_SHOWN_CARDS,
@@ -63,8 +88,16 @@ def search(visit: Visit) -> Response:
     )
 
 
+def _has_dates(state: TableState, form: SearchForm, hits: Any) -> bool:
+    """Tell whether dates are searched for, so that a person may choose what they are matched by."""
+    is_found = hits is not None and "period" in hits
+    return bool(form.period) or is_found or any(is_datetime64_any_dtype(state.frame[name]) for name in form.on)
+
+
 def _rows(hits: Any) -> list[dict[str, Any]]:
-    """Return the rows of a result; column by column, since a result is slow to iterate over."""
+    """Return the rows of a result; column by column, since a result is slow to iterate over, and without `attrs`."""
+    hits = pd.DataFrame(hits)  # each column that is taken of a result copies them
+    hits.attrs = {}
     columns = {name: hits[name].tolist() for name in hits.columns}
     return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
 
@@ -77,6 +110,7 @@ def _hit(row: dict[str, Any], brought: list[str]) -> dict[str, Any]:
         "score": None if score != score else score,
         "verdict": row.get("verdict", ""),
         "relationship": relationship if isinstance(relationship, str) else "",
+        "period": period if isinstance(period := row.get("period"), str) else "",
         "brings": brought,
         "n_similar": row.get("n_similar", 0),
         "copy": bool(row.get("copy", False)),
@@ -136,8 +170,26 @@ def radius(visit: Visit) -> Response:
 
 
 def _join(visit: Visit) -> tuple[TableState, JoinForm]:
-    state = visit.state()
-    return state, join_form(visit.fields, search_form(visit.fields, state))
+    """Return the state and the join that an address names: by its fields, else by the step that it changes."""
+    state, fields = visit.state(), visit.fields
+    if not fields.get("table") and isinstance(step := replaced_step(visit), JoinFound):
+        fields = QueryParams(step.form)
+    return state, join_form(fields, search_form(fields, state))
+
+
+def replaced_step(visit: Visit) -> Any:
+    """Return the step that the fields name to be changed; None if they name none."""
+    later, at = _replaced(visit)
+    return None if later is None else step_of(later.steps[at - 1])
+
+
+def _replaced(visit: Visit) -> tuple[Recipe | None, int]:
+    """Return the later state of the field ``of``, and the number of a step of it ``at``; None and 0 for none."""
+    later = visit.work.files.recipe(str(visit.fields.get("of", "")))
+    at = str(visit.fields.get("at", ""))
+    if later is None or at not in map(str, range(1, len(later.steps) + 1)):
+        return None, 0
+    return later, int(at)
 
 
 def show_join(visit: Visit) -> Response:
@@ -164,7 +216,8 @@ def accept_join(visit: Visit) -> Response:
     made = preview(visit.work, state, form)
     if not made.report:
         raise InvalidParameterError(TEXTS["nothing_joined"])
-    return visit.go(f"/s/{accepted(visit, state, JoinFound(made.plan, **visit.work.edition()))}")
+    step = JoinFound(made.plan, **visit.work.edition(), form=form.query())
+    return visit.go(f"/s/{accepted(visit, state, step)}")
 
 
 def accepted(visit: Visit, state: TableState, step: Any) -> str:
@@ -173,11 +226,8 @@ def accepted(visit: Visit, state: TableState, step: Any) -> str:
     Where the fields ``of`` and ``at`` name a later state and a step of it, the new step takes its place, and the steps
     after it are run again.
     """
-    later = visit.work.files.recipe(str(visit.fields.get("of", "")))
-    at = str(visit.fields.get("at", ""))
-    if later is None or at not in map(str, range(1, len(later.steps) + 1)):
-        return visit.work.add(state, step, visit.is_left).name
-    recipe = state.recipe.then(json_of_step(step), *later.steps[int(at) :])
+    later, at = _replaced(visit)
+    recipe = state.recipe.then(json_of_step(step), *(later.steps[at:] if later is not None else ()))
     return visit.work.run(recipe, visit.is_left).name
 
 

@@ -12,6 +12,7 @@ import tempfile
 import threading
 import time
 import webbrowser
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -138,15 +139,15 @@ def _site_of(source: Any, df: Any, make: Any) -> tuple[Any, str]:
     index = home / "indexes" / f"{hashlib.sha256(place.encode()).hexdigest()[:16]}.dfjoin"
     site = make(None)
 
-    def build() -> Any:
-        return _work(_built(place, index), home)
+    def build(tell: Callable[[Any], None]) -> Any:
+        return _work(_built(place, index, tell), home)
 
     site.progress = BuildProgress(place, build, lambda work: setattr(site, "work", work))
     site.progress.start()
     return site, "/"
 
 
-def _built(place: str, index: Path) -> Lake:
+def _built(place: str, index: Path, tell: Callable[[Any], None]) -> Lake:
     """Build the index of a directory, or bring it up to date: what is new is added, what is gone removed."""
     known: Lake | None
     try:
@@ -155,7 +156,7 @@ def _built(place: str, index: Path) -> Lake:
         shutil.rmtree(index, ignore_errors=True)
         known = None
     if_exists = "error" if known is None else "add"
-    lake = build_lake(place, index, if_exists=if_exists, engine="inline", progress=False)
+    lake = build_lake(place, index, if_exists=if_exists, engine="inline", progress=tell)
     if known is None:
         return lake
     gone = [name for name in lake.tables["table"] if not _is_there(Path(place), name)]
@@ -211,7 +212,8 @@ def _home() -> Path:
 def _listen(host: str, port: int) -> socket.socket:
     try:
         family = socket.AF_INET6 if ":" in host else socket.AF_INET
-        listening = socket.socket(family, socket.SOCK_STREAM)
+        # asyncio sends small answers at once (TCP_NODELAY) on sockets that name the protocol alone
+        listening = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
         if os.name != "nt":
             listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listening.bind((host, port))

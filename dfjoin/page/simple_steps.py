@@ -10,8 +10,11 @@ from typing import Any, ClassVar
 import pandas as pd
 
 from dfjoin.errors import ColumnNotFoundError, InvalidParameterError, did_you_mean, shortlist
+from dfjoin.page.page_texts import TEXTS
 
 __all__ = ["MEASURES", "OPERATORS", "TYPES", "Drop", "Filter", "Group", "Rename", "Retype", "Sort", "typed_value"]
+
+_TITLES = TEXTS["titles"]
 
 TYPES = ("text", "number", "whole number", "date")
 """Types that a column may be given."""
@@ -61,7 +64,7 @@ class Rename:
 
     def title(self) -> str:
         """Say what the step does."""
-        return f"Rename {self.column} to {self.name}"
+        return _TITLES["rename"].format(self.column, self.name)
 
     def code(self) -> str:
         """Write the step in pandas."""
@@ -88,7 +91,7 @@ class Drop:
 
     def title(self) -> str:
         """Say what the step does."""
-        return f"Drop {', '.join(self.columns)}"
+        return _TITLES["drop"].format(", ".join(self.columns))
 
     def code(self) -> str:
         """Write the step in pandas."""
@@ -134,8 +137,9 @@ class Filter:
 
     def title(self) -> str:
         """Say what the step does."""
-        shown = "" if self.operator in ("is missing", "is there") else f" {self.value}"
-        return f"Keep rows where {self.column} {self.operator}{shown}"
+        shown = "" if self.operator in ("is missing", "is there") else self.value
+        operator = TEXTS["operators"].get(self.operator, self.operator)
+        return _TITLES["filter"].format(self.column, operator, shown).rstrip()
 
     def code(self) -> str:
         """Write the step in pandas."""
@@ -204,7 +208,7 @@ class Sort:
 
     def title(self) -> str:
         """Say what the step does."""
-        return f"Sort by {', '.join(self.columns)}" + (", largest first" if self.descending else "")
+        return _TITLES["sort_down" if self.descending else "sort"].format(", ".join(self.columns))
 
     def code(self) -> str:
         """Write the step in pandas."""
@@ -251,7 +255,7 @@ class Retype:
 
     def title(self) -> str:
         """Say what the step does."""
-        return f"Read {self.column} as {self.type}"
+        return _TITLES["retype"].format(self.column, TEXTS["kinds"].get(self.type, self.type))
 
     def code(self) -> str:
         """Write the step in pandas."""
@@ -291,8 +295,9 @@ class Group:
 
     def title(self) -> str:
         """Say what the step does."""
-        measured = "".join(f", {rule} of {column}" for column, rule in self.measures.items())
-        return f"Group by {', '.join(self.columns)}: number of rows{measured}"
+        measures = ((TEXTS["rules"].get(rule, rule), column) for column, rule in self.measures.items())
+        measured = "".join(_TITLES["measure"].format(*one) for one in measures)
+        return _TITLES["group"].format(", ".join(self.columns), measured)
 
     def code(self) -> str:
         """Write the step in pandas."""

@@ -53,6 +53,8 @@ _PAGES = {
 """Address → what answers a request that reads."""
 
 _CHANGES = {
+    "/build/cancel": table_views.cancel_build,
+    "/build/again": table_views.build_again,
     "/upload": table_views.upload,
     "/paste": table_views.paste,
     "/start": table_views.start,

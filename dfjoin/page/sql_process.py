@@ -1,6 +1,7 @@
 """The process that runs one query of a person: its memory is limited by the system, and it can be ended at any time.
 
-Run as ``python -P sql_process.py DIRECTORY``; it imports DuckDB and Arrow alone, so that it starts quickly.
+Run as ``python -P sql_process.py`` by `dfjoin.page.sql_query`; it imports DuckDB and Arrow alone, so that it starts
+quickly.
 """
 
 from __future__ import annotations
@@ -13,6 +14,8 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+
+__all__ = ["limit_memory"]
 
 duckdb = import_module("duckdb")  # which is there: what starts this process has looked
 
@@ -29,11 +32,12 @@ def _main(directory: Path) -> None:
             table = pa.ipc.open_file(file).read_all()
             with duckdb.connect(config=request["config"]) as connection:
                 connection.register(request["name"], table)
-                _limit_memory(request["memory"])
+                limit_memory(2 * request["memory"])  # DuckDB does not count the texts that it makes
                 problem = _write_result(connection, request, directory / "result.arrow")
     except (duckdb.Error, pa.ArrowException, OSError) as error:
         problem = str(error)
     (directory / "problem").write_text(problem, "utf-8", "backslashreplace")
+    (directory / "done").touch()
 
 
 def _write_result(connection: Any, request: dict[str, Any], path: Path) -> str:
@@ -54,17 +58,18 @@ def _write_result(connection: Any, request: dict[str, Any], path: Path) -> str:
     return ""
 
 
-def _limit_memory(n_bytes: int) -> None:
-    """Limit what DuckDB and its result may take together: DuckDB does not count the texts that it makes."""
+def limit_memory(n_bytes: int) -> None:
+    """Limit what this process may take beyond what it has, where the system has such limits (Linux)."""
     try:
         import resource
 
         n_pages = int(Path("/proc/self/statm").read_text("ascii").split()[0])
-    except (ImportError, OSError):  # a system without such limits: those of DuckDB hold
+    except (ImportError, OSError):
         return
-    limit = n_pages * resource.getpagesize() + 2 * n_bytes
-    resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
+    _, hard = resource.getrlimit(resource.RLIMIT_AS)
+    limit = n_pages * resource.getpagesize() + n_bytes
+    resource.setrlimit(resource.RLIMIT_AS, (limit if hard == resource.RLIM_INFINITY else min(limit, hard), hard))
 
 
 if __name__ == "__main__":
-    _main(Path(sys.argv[1]))
+    _main(Path(sys.stdin.readline().rstrip("\n")))

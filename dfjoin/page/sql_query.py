@@ -3,12 +3,8 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 import tempfile
 import threading
-import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -17,6 +13,7 @@ import pyarrow as pa
 
 from dfjoin._optional import import_optional
 from dfjoin.errors import InvalidParameterError
+from dfjoin.page.limited_process import LimitedProcess
 
 __all__ = ["TABLE", "SqlLimits", "run_query", "typed_frame"]
 
@@ -96,13 +93,9 @@ def run_query(df: pd.DataFrame, query: str, limits: SqlLimits | None = None) -> 
             directory = Path(name)
             _write_request(directory, df, query, limits)
             _run_process(directory, limits)
-            problem = directory / "problem"
-            if not problem.exists():  # the system has ended it, since it got no more memory
-                raise InvalidParameterError(
-                    f"the query was stopped: it needs more than {limits.memory >> 20:,} MB; take fewer or smaller rows"
-                )
-            if problem.stat().st_size:
-                raise InvalidParameterError(problem.read_text("utf-8"))
+            problem = (directory / "problem").read_text("utf-8")
+            if problem:
+                raise InvalidParameterError(problem)
             with pa.OSFile(str(directory / "result.arrow")) as file:
                 return typed_frame(pa.ipc.open_file(file).read_all())
     except (OSError, pa.ArrowException) as error:
@@ -127,27 +120,18 @@ def _write_request(directory: Path, df: pd.DataFrame, query: str, limits: SqlLim
 
 def _run_process(directory: Path, limits: SqlLimits) -> None:
     """Wait for the process of a query, which is ended when its time is over or the person has left."""
-    command = [sys.executable, "-P", str(Path(__file__).with_name("sql_process.py")), str(directory)]
-    found = {"PYTHONPATH": os.pathsep.join(sys.path), "ARROW_DEFAULT_MEMORY_POOL": "system"}
-    end = time.monotonic() + limits.seconds
-    with subprocess.Popen(
-        command,
-        env=os.environ | found,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    ) as process:
-        try:
-            while True:
-                try:
-                    process.wait(min(0.1, limits.seconds))
-                    return
-                except subprocess.TimeoutExpired:
-                    _refuse_left(limits)
-                if time.monotonic() > end:
-                    raise InvalidParameterError(f"the query was stopped: it took more than {limits.seconds:g} seconds")
-        finally:
-            process.kill()
+    process = LimitedProcess("sql_process.py")
+    try:
+        stopped = process.run(directory, limits.seconds, limits.is_left)
+    finally:
+        process.end()
+    if stopped == "time":
+        raise InvalidParameterError(f"the query was stopped: it took more than {limits.seconds:g} seconds")
+    if stopped == "ended":  # by the system, since it got no more memory
+        raise InvalidParameterError(
+            f"the query was stopped: it needs more than {limits.memory >> 20:,} MB; take fewer or smaller rows"
+        )
+    _refuse_left(limits)
 
 
 def _refuse_left(limits: SqlLimits) -> None:

@@ -12,6 +12,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,7 @@ import pyarrow.parquet as pq
 
 from dfjoin.errors import InvalidParameterError
 
-__all__ = ["Recipe", "StateFiles", "as_stored", "digest"]
+__all__ = ["Recipe", "StateFiles", "as_stored", "digest", "stored_table"]
 
 _NAME = re.compile(r"[0-9a-f]{32}")
 _UNSAFE = re.compile(r"[^\w.\- ]+")
@@ -46,7 +47,7 @@ class Recipe:
     source: dict[str, Any]
     steps: tuple[dict[str, Any], ...] = ()
 
-    @property
+    @cached_property
     def name(self) -> str:
         """Name of the state: a digest of all that makes its table."""
         return digest({"source": self.source, "steps": self.steps})
@@ -67,7 +68,12 @@ def digest(value: Any) -> str:
 
 
 def as_stored(df: pd.DataFrame) -> pd.DataFrame:
-    """Return a frame as it comes back from Parquet: a fresh index, columns of one type each.
+    """Return a frame as it comes back from Parquet, see `stored_table`."""
+    return stored_table(df).to_pandas()
+
+
+def stored_table(df: pd.DataFrame) -> pa.Table:
+    """Return a frame as Parquet stores it: without its index, columns of one type each.
 
     Raises
     ------
@@ -79,7 +85,7 @@ def as_stored(df: pd.DataFrame) -> pd.DataFrame:
         name = df.columns[df.columns.duplicated()][0]
         raise InvalidParameterError(f"a table must have different names of columns, got two of {name!r}; rename one")
     try:
-        return pa.Table.from_pandas(df, preserve_index=False).to_pandas()
+        return pa.Table.from_pandas(df, preserve_index=False)
     except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError) as error:
         raise InvalidParameterError(
             f"a column of the table must have cells of one type, but they are mixed ({error}); change its type"

@@ -12,6 +12,7 @@ import pandas as pd
 from dfjoin.api import auto_join
 from dfjoin.errors import InvalidParameterError
 from dfjoin.lake import Lake
+from dfjoin.page.page_texts import TEXTS
 from dfjoin.page.simple_steps import Drop, Filter, Group, Rename, Retype, Sort
 from dfjoin.page.sql_query import TABLE, SqlLimits, run_query
 
@@ -48,12 +49,15 @@ class JoinFound:
         Of the index that the table was found in.
     index : str
         UUID of the index.
+    form : str
+        What a person chose, as the query of an address; empty for a step of an earlier version.
     """
 
     kind: ClassVar[str] = "join"
     plan: dict[str, Any]
     version: int
     index: str = ""
+    form: str = ""
 
     def run(self, df: pd.DataFrame, lake: Lake) -> pd.DataFrame:
         """Join the table."""
@@ -62,7 +66,9 @@ class JoinFound:
     def title(self) -> str:
         """Say what is joined."""
         return "; ".join(
-            f"Join {step['table']} on {' + '.join(map(str, step['on']))} = {' + '.join(step['right_on'])}"
+            TEXTS["titles"]["join"].format(
+                step["table"], " + ".join(map(str, step["on"])), " + ".join(step["right_on"])
+            )
             for step in self.plan["steps"]
         )
 
@@ -105,8 +111,8 @@ class JoinPaired:
         """Say what is joined."""
         told = self.arguments
         n_reviewed = len(told.get("reviewed", ()))
-        reviewed = f", {n_reviewed} pairs reviewed" if n_reviewed else ""
-        return f"Join {self.table} on {told.get('on')} ≈ {told.get('right_on')}{reviewed}"
+        reviewed = TEXTS["titles"]["reviewed"].format(n_reviewed) if n_reviewed else ""
+        return TEXTS["titles"]["pairs"].format(self.table, told.get("on"), told.get("right_on"), reviewed)
 
     def code(self) -> str:
         """Write the join."""

@@ -17,7 +17,18 @@ from dfjoin.page.rendering import shown_part
 from dfjoin.page.visit import Visit
 from dfjoin.page.work import TableState
 
-__all__ = ["choose_table", "home", "paste", "read_again", "show", "start", "step_list", "upload"]
+__all__ = [
+    "build_again",
+    "cancel_build",
+    "choose_table",
+    "home",
+    "paste",
+    "read_again",
+    "show",
+    "start",
+    "step_list",
+    "upload",
+]
 
 _SHOWN_ROWS = 100
 _SHOWN_TABLES = 60
@@ -33,7 +44,20 @@ def home(visit: Visit) -> Response:
     return visit.render("home.html", tables=_tables(visit))
 
 
-home.is_early = True  # type: ignore[attr-defined]
+def cancel_build(visit: Visit) -> Response:
+    """End the build of the index."""
+    visit.site.progress.cancel()
+    return visit.go("/")
+
+
+def build_again(visit: Visit) -> Response:
+    """Begin the build of the index again."""
+    visit.site.progress.start()
+    return visit.go("/")
+
+
+for _view in (home, cancel_build, build_again):
+    _view.is_early = True  # type: ignore[attr-defined]
 
 
 def choose_table(visit: Visit) -> Response:

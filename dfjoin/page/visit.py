@@ -1,4 +1,4 @@
-"""One request and what answers it: a function in a thread, which is told when the person leaves."""
+"""One request and what answers it: a function in a thread, which ends when the person leaves."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import asyncio
 import threading
 from collections.abc import Callable
 from contextlib import suppress
-from typing import Any, cast
+from typing import Any
 
 from starlette.datastructures import FormData
 from starlette.requests import ClientDisconnect, Request
@@ -15,6 +15,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from dfjoin.errors import DfjoinError, warnings_told
 from dfjoin.page.page_texts import TEXTS
 from dfjoin.page.rendering import environment
+from dfjoin.page.stoppable_thread import StoppableThread
 from dfjoin.page.work import StepError, TableState, Work
 
 __all__ = ["UnknownState", "Visit", "handler"]
@@ -118,8 +119,8 @@ class Visit:
         self._left.set()
 
 
-def _in_thread(make: Callable[[], Response]) -> asyncio.Future[Response]:
-    """Return what a thread will make. It does not outlive the process: an interrupt ends the server, busy or not."""
+def _in_thread(make: Callable[[], Response]) -> tuple[asyncio.Future[Response], StoppableThread]:
+    """Return what a thread will make, and the thread."""
     loop = asyncio.get_running_loop()
     made: asyncio.Future[Response] = loop.create_future()
 
@@ -136,8 +137,9 @@ def _in_thread(make: Callable[[], Response]) -> asyncio.Future[Response]:
         with suppress(RuntimeError):  # the server has ended meanwhile
             loop.call_soon_threadsafe(tell, result, problem)
 
-    threading.Thread(target=run, name="dfjoin-page", daemon=True).start()
-    return made
+    thread = StoppableThread(run)
+    thread.start()
+    return made, thread
 
 
 def handler(function: Callable[[Visit], Response]) -> Callable[[Request], Any]:
@@ -165,10 +167,13 @@ async def _answered(visit: Visit, function: Callable[[Visit], Response]) -> Resp
     if await visit.request.is_disconnected():
         return Response(status_code=_CLIENT_CLOSED_REQUEST)
     watching: asyncio.Future[Any] = asyncio.create_task(visit.watch())
-    made: asyncio.Future[Any] = _in_thread(lambda: visit.answer(function))
+    made, thread = _in_thread(lambda: visit.answer(function))
     try:
         await asyncio.wait({made, watching}, return_when=asyncio.FIRST_COMPLETED)
-        return cast(Response, made.result()) if made.done() else Response(status_code=_CLIENT_CLOSED_REQUEST)
+        if made.done():
+            return made.result()
+        thread.stop()
+        return Response(status_code=_CLIENT_CLOSED_REQUEST)
     finally:
         watching.cancel()
         made.cancel()

@@ -16,6 +16,7 @@ import pandas as pd
 from dfjoin.errors import DfjoinError, InvalidParameterError, warn, warnings_told
 from dfjoin.lake import Lake, open_lake
 from dfjoin.page.given_table import GivenTable, read_given
+from dfjoin.page.page_texts import TEXTS
 from dfjoin.page.state_files import Recipe, StateFiles, as_stored, digest
 from dfjoin.page.steps import RunSql, TableStep, json_of_step, step_of
 
@@ -260,18 +261,15 @@ class Work:
                 ("fingerprint", recipe.first(0).name), lambda: _fingerprint(self._source_frame(recipe, self.lake))
             )
             if now != recipe.source["sha256"]:
-                notes.append(f"The table {recipe.source['name']} is not the one that this page was made with.")
+                notes.append(TEXTS["other_source"].format(recipe.source["name"]))
         own = self.lake.manifest.index_uuid
         made_here = [part for part in made_with if part.get("index", own) in ("", own)]
         if len(made_here) < len(made_with):
-            notes.append("This page was made with another index, which was replaced; its steps were run with this one.")
+            notes.append(TEXTS["other_index"])
         before = sorted({part["version"] for part in made_here} - {self.lake.version})
         if before:
             shown = ", ".join(map(str, before))
-            notes.append(
-                f"This page was made with version {shown} of the index; its steps were run with version "
-                f"{self.lake.version}."
-            )
+            notes.append(TEXTS["other_version"].format(shown, self.lake.version))
         return notes
 
     # Searches ----------------------------------------------------------------------------------------------

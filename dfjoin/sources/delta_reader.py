@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 from urllib.parse import unquote
 
 import pyarrow as pa
+from pyarrow import dataset
 
 from dfjoin._optional import import_optional
 from dfjoin.errors import TableReadError
 from dfjoin.sources.fingerprint import fingerprint_text
 from dfjoin.sources.roots import is_below, local_path, resolve
-from dfjoin.sources.table_reader import TableFile, TableReader, open_typed, with_reasons
+from dfjoin.sources.table_reader import NotAppended, TableFile, TableReader, open_typed, with_reasons
 from dfjoin.sources.table_versions import number_or_time
 from dfjoin.types import TableSource
 
@@ -48,8 +50,11 @@ def _check_places(table: Any, source: TableSource, has_vectors: bool) -> None:
 
 
 def _mark(table: Any) -> int:
-    text = f"delta:{table.metadata().id}:{table.version()}"
-    return fingerprint_text(text)
+    return _mark_of(table, table.version())
+
+
+def _mark_of(table: Any, version: int) -> int:
+    return fingerprint_text(f"delta:{table.metadata().id}:{version}")
 
 
 def fingerprint_of_delta(source: TableSource) -> int:
@@ -68,18 +73,47 @@ def open_delta(file: TableFile) -> TableReader:
     with with_reasons():
         table = _table_of(file.source)
         schema = pa.schema(table.schema().to_arrow())
-        has_vectors = "deletionVectors" in (table.protocol().reader_features or ())
+        has_vectors = _has_vectors(table)
         _check_places(table, file.source, has_vectors)
         mark = _mark(table)
+    known = None if file.since is None else _known_files(table, file)
 
     def batches(columns: list[str]) -> Iterator[pa.RecordBatch]:
         if has_vectors:
             yield from _queried(table, columns)
         else:
             found = table.to_pyarrow_dataset()
+            if known is not None:
+                new = [one for one in found.get_fragments() if one.path not in known]
+                found = dataset.FileSystemDataset(new, found.schema, found.format, found.filesystem)
             yield from found.to_batches(columns=columns, batch_size=_ROWS_PER_BATCH, use_threads=False)
 
     return open_typed(file, schema, batches).within(lambda: mark, table)
+
+
+def _has_vectors(table: Any) -> bool:
+    return "deletionVectors" in (table.protocol().reader_features or ())
+
+
+def _known_files(table: Any, file: TableFile) -> set[str]:
+    """Return the files of the version that had a fingerprint, if all of them are live and columns are what they were.
+
+    Files of data do not change; what deletion vectors leave out of them does.
+    """
+    earlier = range(table.version() - 1, -1, -1)
+    number = next((one for one in earlier if _mark_of(table, one) == file.since), None)
+    if number is None or _has_vectors(table):
+        raise NotAppended
+    try:
+        with with_reasons():
+            old = _table_of(replace(file.source, version=f"v{number}"))
+            is_same = old.schema().to_json() == table.schema().to_json() and not _has_vectors(old)
+            before, now = ({one.path for one in it.to_pyarrow_dataset().get_fragments()} for it in (old, table))
+    except TableReadError as error:  # the log was cleaned up since
+        raise NotAppended from error
+    if not is_same or not before <= now:
+        raise NotAppended
+    return before
 
 
 def _queried(table: Any, columns: list[str]) -> Iterator[pa.RecordBatch]:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from operator import itemgetter
 from typing import Any, NamedTuple
 
 import pyarrow as pa
@@ -13,7 +14,7 @@ import pyarrow as pa
 from dfjoin.errors import TableReadError
 from dfjoin.sources.delimited import Utf8Stream, max_columns_error
 from dfjoin.sources.encodings import SAMPLE_BYTES
-from dfjoin.sources.json_reader import json_column, open_jsonl, parse_json
+from dfjoin.sources.json_reader import json_column, open_jsonl, parse_json, without_collections
 from dfjoin.sources.table_reader import Member, TableFile, TableReader, encoding_of, open_stream, reject_pointer
 from dfjoin.values.names import clean_names
 
@@ -34,10 +35,28 @@ class _Children(NamedTuple):
 
 @dataclass
 class _Table:
-    """Objects as rows whose fields are flat, and the lists of objects that they hold, by name."""
+    """Objects as rows whose fields are flat, and the lists of objects that they hold, by name.
+
+    Where all objects have the same fields in the same order, the values are held by field, in `columns`.
+    """
 
     rows: list[dict[str, Any]] = field(default_factory=list)
+    columns: dict[str, Sequence[Any]] | None = None
     children: dict[str, _Children] = field(default_factory=dict)
+
+    def values(self, name: str, first: int = 0, end: int | None = None) -> Sequence[Any]:
+        """Return a field of some rows; None where a row lacks it."""
+        if self.columns is not None:
+            return self.columns[name][first:end]
+        return [row.get(name) for row in self.rows[first:end]]
+
+    def number_rows(self, n_rows: int) -> tuple[str, list[Any]]:
+        """Make the number of a row a field, and return it."""
+        if self.columns is not None:
+            self.columns["row"] = range(n_rows)
+        for number, row in enumerate(self.rows):
+            row["row"] = number
+        return "row", list(range(n_rows))
 
 
 def members_of_json(file: TableFile) -> Iterator[Member]:
@@ -57,7 +76,8 @@ def members_of_json(file: TableFile) -> Iterator[Member]:
     if len(text) > _MAX_BYTES:
         raise TableReadError(f"the document is larger than {_MAX_BYTES >> 20} MiB; write a record a line, as .jsonl")
     try:
-        document = parse_json(text.decode())
+        with without_collections():
+            document = parse_json(text.decode())
     except json.JSONDecodeError as error:
         if error.msg == "Extra data" and text.lstrip()[:1] == b"{":
             yield Member("", partial(open_jsonl, file), "jsonl")
@@ -67,7 +87,7 @@ def members_of_json(file: TableFile) -> Iterator[Member]:
         raise TableReadError("its lists or objects lie within each other too deep to be read") from error
     del text
     for name, table in _tables_of(document):
-        yield Member(name, partial(_open_rows, file, table.rows))
+        yield Member(name, partial(_open_rows, file, table))
 
 
 def _tables_of(document: Any) -> Iterator[tuple[str, _Table]]:
@@ -82,12 +102,12 @@ def _tables_of(document: Any) -> Iterator[tuple[str, _Table]]:
         n += 1
         if n > _MAX_TABLES:
             raise TableReadError(f"it holds more than {_MAX_TABLES:,} lists of objects")
-        table = _flattened(rows, keys)
-        key, values = _key_of(table.rows) if table.children else ("", [])
-        if table.children and not key:
-            key, values = "row", list(range(len(table.rows)))
-            for number, row in enumerate(table.rows):
-                row["row"] = number
+        with without_collections():
+            table = _flattened(rows, keys)
+            key = ""
+            values: list[Any] = []
+            if table.children:
+                key, values = _key_of(table) or table.number_rows(len(rows.rows))
         yield name, table
         for child, objects in table.children.items():
             inner = f"{name}/{child}" if name else child
@@ -104,11 +124,17 @@ def _lists_of(document: Any) -> dict[str, list[dict[str, Any]]]:
 
 
 def _is_list_of_objects(value: Any) -> bool:
-    return isinstance(value, list) and bool(value) and all(isinstance(row, dict) for row in value)
+    return isinstance(value, list) and set(map(type, value)) == {dict}
 
 
 def _flattened(given: _Children, keys: Any) -> _Table:
     """Make rows of objects: fields of objects within them are named ``a.b``, lists of objects are set apart."""
+    children: dict[str, _Children] = {}
+    columns = _columns(given.rows, "", children, 0) if given.rows[0] else None
+    if columns is not None:
+        if keys is not None:
+            columns = {keys[0]: [keys[1][parent] for parent in given.parents], **columns}
+        return _Table([], columns, children)
     table = _Table()
     kinds = set().union(*(map(type, row.values()) for row in given.rows))
     if keys is None and not kinds & {dict, list}:
@@ -121,6 +147,51 @@ def _flattened(given: _Children, keys: Any) -> _Table:
         _flatten(row, "", flat, table, 0)
         table.rows.append(flat)
     return table
+
+
+def _columns(
+    objects: Sequence[dict[str, Any]], start: str, children: dict[str, _Children], depth: int
+) -> dict[str, Sequence[Any]] | None:
+    """Return the values of each field of objects that all have the same ones in the same order; None for others."""
+    names = tuple(objects[0])
+    if depth > _DEEPEST or not all(map(names.__eq__, map(tuple, objects))):
+        return None
+    found: dict[str, Sequence[Any]] = {}
+    for name in names:
+        values = list(map(itemgetter(name), objects))
+        own, kinds = f"{start}{name}", set(map(type, values))
+        if kinds == {dict}:
+            inner = _columns(values, f"{own}.", children, depth + 1)
+            if inner is None:
+                return None
+            found |= inner
+        elif dict in kinds:
+            return None
+        elif list in kinds:
+            kept = _without_objects(values, own, children)
+            if kept is not None and kept[0] is None and values[0] is not None:
+                return None  # the first object lacks it, so that it comes after others
+            if kept is not None:
+                found[own] = kept
+        else:
+            found[own] = values
+    return found
+
+
+def _without_objects(values: Sequence[Any], name: str, children: dict[str, _Children]) -> list[Any] | None:
+    """Set lists of objects apart, and leave other values in their places; None if none is left."""
+    kept: list[Any] = []
+    is_left = False
+    for number, value in enumerate(values):
+        if type(value) is list and _is_list_of_objects(value):
+            parents, rows = children.setdefault(name, _Children([], []))
+            parents += [number] * len(value)
+            rows += value
+            kept.append(None)
+        else:
+            is_left = is_left or value != []
+            kept.append(None if value == [] else value)
+    return kept if is_left else None
 
 
 def _flatten(value: dict[str, Any], start: str, flat: dict[str, Any], table: _Table, depth: int) -> None:
@@ -138,19 +209,22 @@ def _flatten(value: dict[str, Any], start: str, flat: dict[str, Any], table: _Ta
             flat[own] = inner
 
 
-def _key_of(rows: list[dict[str, Any]]) -> tuple[str, list[Any]]:
+def _key_of(table: _Table) -> tuple[str, list[Any]] | None:
     """Return the field that tells the rows from each other, and its values: one named ``id``, else the first."""
-    names = sorted(rows[0], key=lambda name: name.casefold() not in ("id", "_id", "key", "uuid"))
-    for name in names:
-        values = [row.get(name) for row in rows]
-        if all(isinstance(v, (str, int)) and not isinstance(v, bool) for v in values) and len({*values}) == len(rows):
+    known = table.rows[0] if table.columns is None else table.columns
+    for name in sorted(known, key=lambda name: name.casefold() not in ("id", "_id", "key", "uuid")):
+        values = list(table.values(name))
+        if set(map(type, values)) <= {str, int} and len({*values}) == len(values):
             return name, values
-    return "", []
+    return None
 
 
-def _open_rows(file: TableFile, rows: list[dict[str, Any]]) -> TableReader:
-    seen: dict[str, None] = {}
-    for row in rows:
+def _open_rows(file: TableFile, table: _Table) -> TableReader:
+    seen: dict[str, None] = dict.fromkeys(table.columns or ())
+    n_rows = max(len(table.rows), *(len(values) for values in (table.columns or {"": ()}).values()))
+    if len(seen) > file.wanted.limit:
+        raise max_columns_error(file.wanted.limit)
+    for row in table.rows:
         if not row.keys() <= seen.keys():
             seen.update(dict.fromkeys(row))
             if len(seen) > file.wanted.limit:
@@ -162,8 +236,8 @@ def _open_rows(file: TableFile, rows: list[dict[str, Any]]) -> TableReader:
     schema = pa.schema([(name, pa.string()) for name in file.wanted.names(names)])
 
     def batches() -> Iterator[pa.RecordBatch]:
-        for first in range(0, len(rows), _ROWS_PER_BATCH):
-            part = rows[first : first + _ROWS_PER_BATCH]
-            yield pa.record_batch([json_column(part, name) for name in chosen], schema=schema)
+        for first in range(0, n_rows, _ROWS_PER_BATCH):
+            arrays = [json_column(table.values(name, first, first + _ROWS_PER_BATCH)) for name in chosen]
+            yield pa.record_batch(arrays, schema=schema)
 
     return TableReader(names, None, batches, file.fingerprint)

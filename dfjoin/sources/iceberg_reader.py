@@ -12,11 +12,11 @@ import pyarrow as pa
 from pyarrow import fs
 
 from dfjoin._optional import import_optional
-from dfjoin.errors import InvalidParameterError, TableReadError
+from dfjoin.errors import DfjoinError, InvalidParameterError, TableReadError
 from dfjoin.sources.database_server import path_of_table, schema_and_table, uri_of
 from dfjoin.sources.fingerprint import fingerprint_text
 from dfjoin.sources.roots import is_below, local_path, open_root, resolve
-from dfjoin.sources.table_reader import TableFile, TableReader, open_typed, with_reasons
+from dfjoin.sources.table_reader import NotAppended, TableFile, TableReader, open_typed
 from dfjoin.sources.table_versions import number_or_time, split_version
 from dfjoin.types import Root, TableSource
 
@@ -44,14 +44,23 @@ def place_of_iceberg(given: str | Callable[[], str]) -> str:
 
 
 @contextmanager
-def _catalogue_of(root: Root) -> Iterator[Any]:
-    """Load a catalogue; errors do not show the credentials in a URI of its configuration, which stand before ``@``."""
-    catalogues = import_optional("pyiceberg.catalog", extra="iceberg", purpose="reading Iceberg tables")
+def _safe_reasons() -> Iterator[None]:
+    """Turn every failure into a `TableReadError`, without the credentials of a URI, which stand before ``@``."""
     try:
-        yield catalogues.load_catalog(urlsplit(root.uri).netloc)
+        yield
+    except (DfjoinError, NotAppended):
+        raise
     except Exception as error:
         text = _BEFORE_AT.sub("…@", str(error)).strip()
         raise TableReadError(f"{type(error).__name__}: {text[:300]}") from None
+
+
+@contextmanager
+def _catalogue_of(root: Root) -> Iterator[Any]:
+    """Load a catalogue."""
+    catalogues = import_optional("pyiceberg.catalog", extra="iceberg", purpose="reading Iceberg tables")
+    with _safe_reasons():
+        yield catalogues.load_catalog(urlsplit(root.uri).netloc)
 
 
 def tables_of_iceberg(root: Root) -> Iterator[TableSource]:
@@ -106,19 +115,22 @@ def _snapshot_of(table: Any, source: TableSource) -> Any:
 def _mark(table: Any, source: TableSource) -> int:
     known, snapshot = table.metadata, _snapshot_of(table, source)
     schema = known.current_schema_id if not source.version else snapshot.schema_id
-    text = f"iceberg:{known.table_uuid}:{snapshot.snapshot_id if snapshot else None}:{schema}"
-    return fingerprint_text(text)
+    return _mark_of(table, snapshot.snapshot_id if snapshot else None, schema)
+
+
+def _mark_of(table: Any, snapshot: int | None, schema: int | None) -> int:
+    return fingerprint_text(f"iceberg:{table.metadata.table_uuid}:{snapshot}:{schema}")
 
 
 def fingerprint_of_iceberg(source: TableSource) -> int:
     """Tell the snapshot of a table, whose files are not read."""
-    with with_reasons():
+    with _safe_reasons():
         return _mark(_table_of(source), source)
 
 
 def open_iceberg(file: TableFile) -> TableReader:
     """Open a table, see `dfjoin.sources.readers.open_table`."""
-    with with_reasons():
+    with _safe_reasons():
         table = _table_of(file.source)
         snapshot = _snapshot_of(table, file.source)
         number = snapshot.snapshot_id if file.source.version else None
@@ -126,12 +138,42 @@ def open_iceberg(file: TableFile) -> TableReader:
             _check_places(table.scan(snapshot_id=number), file.source)
         schema = table.scan(snapshot_id=number).projection().as_arrow()
         mark = _mark(table, file.source)
+    known = None if file.since is None else _known_files(table, file.since)
 
     def batches(columns: list[str]) -> Iterator[pa.RecordBatch]:
-        for batch in table.scan(snapshot_id=number, selected_fields=tuple(columns)).to_arrow_batch_reader():
-            yield batch.select(columns)
+        scan = table.scan(snapshot_id=number, selected_fields=tuple(columns))
+        if known is not None:
+            with _safe_reasons():
+                new = [task for task in scan.plan_files() if _file_of(task) not in known]
+            scan.plan_files = lambda: new
+        with _safe_reasons():
+            for batch in scan.to_arrow_batch_reader():
+                yield batch.select(columns)
 
     return open_typed(file, schema, batches).within(lambda: mark, table)
+
+
+def _file_of(task: Any) -> tuple[str, ...]:
+    """Name a file of data, and those that delete rows of it; neither changes."""
+    return task.file.file_path, *sorted(one.file_path for one in task.delete_files)
+
+
+def _known_files(table: Any, since: int) -> set[tuple[str, ...]]:
+    """Return the files of the snapshot that had a fingerprint, if all of them are live, with the columns of today."""
+    schema = table.metadata.current_schema_id
+    snapshots = (one for one in table.metadata.snapshots if _mark_of(table, one.snapshot_id, schema) == since)
+    old = next(snapshots, None)
+    if old is None:
+        raise NotAppended
+    try:
+        with _safe_reasons():
+            before = {_file_of(task) for task in table.scan(snapshot_id=old.snapshot_id).plan_files()}
+            now = {_file_of(task) for task in table.scan().plan_files()}
+    except TableReadError as error:  # the snapshot has expired
+        raise NotAppended from error
+    if not before <= now:
+        raise NotAppended
+    return before
 
 
 def _check_places(scan: Any, source: TableSource) -> None:

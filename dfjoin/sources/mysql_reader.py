@@ -20,13 +20,12 @@ from dfjoin.sources.database_server import (
     place_of,
     quoted,
     safe_text,
-    schema_and_table,
     shared_session,
 )
-from dfjoin.sources.declared_keys import DeclaredKeys, group_constraints
 from dfjoin.sources.fingerprint import fingerprint_text
-from dfjoin.sources.table_reader import TableFile, TableReader, open_typed, with_reasons
-from dfjoin.sources.wanted_rows import SqlColumn, literal, read_wanted
+from dfjoin.sources.server_table import ServerTable, about_table, name_in_queries
+from dfjoin.sources.table_reader import TableFile, TableReader, with_reasons
+from dfjoin.sources.wanted_rows import SqlColumn, literal
 from dfjoin.types import Root, TableSource
 
 __all__ = ["fingerprint_of_mysql", "open_mysql", "place_of_mysql", "tables_of_mysql"]
@@ -93,13 +92,13 @@ class _MysqlServer:
             return list(cursor.fetchall())
 
     def batches(self, query: str) -> Iterator[list[tuple[Any, ...]]]:
-        """Return the rows of a query, many at a time."""
+        """Return the rows of a query, the cells of each column, of many rows at a time."""
         cursor = self._connection.cursor()
         is_read = False
         try:
             cursor.execute(query)
             while rows := cursor.fetchmany(_ROWS_PER_BATCH):
-                yield rows
+                yield list(zip(*rows, strict=True))
             is_read = True
         finally:
             if not is_read:  # the rows that are left would have to be read before the next query
@@ -161,10 +160,10 @@ def fingerprint_of_mysql(source: TableSource) -> int:
 
 
 def _digest(server: _MysqlServer, source: TableSource) -> int:
-    columns = server.rows(_about(_COLUMNS, source))
+    columns = server.rows(about_table(_COLUMNS, source))
     cells = ", ".join(f"md5(quote({quoted(name)}))" for name, *_ in columns) or "''"
     row = f"conv(left(md5(concat_ws(',', {cells})), 15), 16, 10)"
-    found = server.rows(f"SELECT count(*), sum(cast({row} AS unsigned)) FROM {_table(source)}")
+    found = server.rows(f"SELECT count(*), sum(cast({row} AS unsigned)) FROM {name_in_queries(source)}")
     text = f"{found}:{columns}"
     return fingerprint_text(text)
 
@@ -174,38 +173,13 @@ def open_mysql(file: TableFile) -> TableReader:
     source = file.source
     with with_reasons():
         server = _server_of(source.root)
-        columns = {name: _column(name, *about) for name, *about in server.rows(_about(_COLUMNS, source))}
+        columns = {name: _column(name, *about) for name, *about in server.rows(about_table(_COLUMNS, source))}
         if not columns:
             raise TableReadError("there is no such table in the database")
     schema = pa.schema([(name, column.type) for name, column in columns.items()])
 
-    def select(selected: str, names: list[str], rest: str) -> Iterator[pa.RecordBatch]:
-        for rows in server.batches(f"SELECT {selected} FROM {_table(source)} {rest}"):
-            arrays = [
-                _typed(cells, schema.field(n).type) for n, cells in zip(names, zip(*rows, strict=True), strict=True)
-            ]
-            yield pa.record_batch(arrays, names=names)
-
-    def declared() -> DeclaredKeys:
-        rows = server.rows(_about(_KEYS, source))
-        return group_constraints(
-            (name, own, path_of_table(schema, table) if table else "", key) for name, own, schema, table, key in rows
-        )
-
-    def batches(names: list[str]) -> Iterator[pa.RecordBatch]:
-        yield from read_wanted(file.rows_by_raw(schema.names), names, columns, select)
-
-    reader = open_typed(file, schema, batches, declared)
-    return reader.within(lambda: _digest(server, source), server)
-
-
-def _table(source: TableSource) -> str:
-    return ".".join(map(quoted, schema_and_table(source.path)))
-
-
-def _about(query: str, source: TableSource) -> str:
-    schema, table = schema_and_table(source.path)
-    return query.format(schema=literal(schema), table=literal(table))
+    table = ServerTable(file, server, columns, schema, _KEYS)
+    return table.reader(_typed, lambda: _digest(server, source))
 
 
 def _column(name: str, kind: str, full: str, precision: str, scale: str) -> SqlColumn:

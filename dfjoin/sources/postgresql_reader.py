@@ -18,13 +18,12 @@ from dfjoin.sources.database_server import (
     place_of,
     quoted,
     safe_text,
-    schema_and_table,
     shared_session,
 )
-from dfjoin.sources.declared_keys import DeclaredKeys, group_constraints
 from dfjoin.sources.fingerprint import fingerprint_text
-from dfjoin.sources.table_reader import TableFile, TableReader, open_typed, with_reasons
-from dfjoin.sources.wanted_rows import SqlColumn, literal, read_wanted
+from dfjoin.sources.server_table import ServerTable, about_table, name_in_queries
+from dfjoin.sources.table_reader import TableFile, TableReader, with_reasons
+from dfjoin.sources.wanted_rows import SqlColumn, literal
 from dfjoin.types import Root, TableSource
 
 __all__ = ["fingerprint_of_postgresql", "open_postgresql", "place_of_postgresql", "tables_of_postgresql"]
@@ -106,10 +105,11 @@ class _PostgresServer:
         with self._running(query) as cursor:
             return cursor.fetch_arrow_table().schema
 
-    def batches(self, query: str) -> Iterator[pa.RecordBatch]:
-        """Return the rows of a query, a batch at a time."""
+    def batches(self, query: str) -> Iterator[list[pa.Array]]:
+        """Return the rows of a query, the columns of a batch at a time."""
         with self._running(query) as cursor:
-            yield from cursor.fetch_record_batch()
+            for batch in cursor.fetch_record_batch():
+                yield batch.columns
 
 
 class _Moment:
@@ -156,8 +156,8 @@ def fingerprint_of_postgresql(source: TableSource) -> int:
 
 
 def _digest(server: _PostgresServer, source: TableSource) -> int:
-    ((count, total),) = server.rows(_DIGEST.format(table=_table(source)))
-    types = server.rows(_about(_COLUMNS, source))
+    ((count, total),) = server.rows(_DIGEST.format(table=name_in_queries(source)))
+    types = server.rows(about_table(_COLUMNS, source))
     text = f"{count}:{total}:{types}"
     return fingerprint_text(text)
 
@@ -167,39 +167,16 @@ def open_postgresql(file: TableFile) -> TableReader:
     source = file.source
     with with_reasons():
         server = _server_of(source.root)
-        columns = {name: _column(name, *about) for name, *about in server.rows(_about(_COLUMNS, source))}
+        columns = {name: _column(name, *about) for name, *about in server.rows(about_table(_COLUMNS, source))}
         if not columns:
             raise TableReadError("there is no such table in the database")
         chosen = ", ".join(column.select for column in columns.values())
-        given = server.schema(f"SELECT {chosen} FROM {_table(source)} LIMIT 0")
+        given = server.schema(f"SELECT {chosen} FROM {name_in_queries(source)} LIMIT 0")
         types = zip(columns.items(), given.types, strict=True)
         schema = pa.schema([(name, column.type or type_) for (name, column), type_ in types])
 
-    def select(selected: str, names: list[str], rest: str) -> Iterator[pa.RecordBatch]:
-        for batch in server.batches(f"SELECT {selected} FROM {_table(source)} {rest}"):
-            arrays = [_typed(array, schema.field(n).type) for n, array in zip(names, batch.columns, strict=True)]
-            yield pa.record_batch(arrays, names=names)
-
-    def batches(names: list[str]) -> Iterator[pa.RecordBatch]:
-        yield from read_wanted(file.rows_by_raw(schema.names), names, columns, select)
-
-    def declared() -> DeclaredKeys:
-        rows = server.rows(_about(_KEYS, source))
-        return group_constraints(
-            (name, own, path_of_table(schema, table) if table else "", key) for name, own, schema, table, key in rows
-        )
-
-    reader = open_typed(file, schema, batches, declared)
-    return reader.within(lambda: _digest(server, source), server)
-
-
-def _table(source: TableSource) -> str:
-    return ".".join(map(quoted, schema_and_table(source.path)))
-
-
-def _about(query: str, source: TableSource) -> str:
-    schema, table = schema_and_table(source.path)
-    return query.format(schema=literal(schema), table=literal(table))
+    table = ServerTable(file, server, columns, schema, _KEYS)
+    return table.reader(_typed, lambda: _digest(server, source))
 
 
 def _column(name: str, kind: str, modifier: int) -> SqlColumn:

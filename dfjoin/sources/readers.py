@@ -18,7 +18,14 @@ from dfjoin.sources.table_reader import Member, TableFile, TableReader, WantedCo
 from dfjoin.sources.wanted_rows import RowsByKey
 from dfjoin.types import Dialect, GivenDialect, IndexSettings, TableSource
 
-__all__ = ["current_fingerprint", "fingerprint_of_files", "open_table", "part_fingerprints", "tables_of"]
+__all__ = [
+    "current_fingerprint",
+    "fingerprint_of_files",
+    "open_appended",
+    "open_table",
+    "part_fingerprints",
+    "tables_of",
+]
 
 
 def tables_of(
@@ -111,6 +118,29 @@ def open_table(
         raise TableReadError(f"its file holds no table {source.member!r} any more")
 
     return _open(opened)
+
+
+def open_appended(source: TableSource, since: int, max_columns: int) -> TableReader:
+    """Open the rows of a table that were appended since an earlier state.
+
+    Parameters
+    ----------
+    source : TableSource
+        Its kind `has_log`.
+    since : int
+        Fingerprint of that state.
+    max_columns : int
+        The most columns that the table may have.
+
+    Raises
+    ------
+    NotAppended
+        If rows that were there are not there any more, columns are others, or the log does not tell.
+    TableReadError
+        As from `open_table`.
+    """
+    file = replace(_file_of(source, GivenDialect(), WantedColumns(None, max_columns)), since=since)
+    return _open(lambda: reader_of(source.format)(file))
 
 
 def _is_container(source: TableSource) -> bool:

@@ -57,6 +57,8 @@ class TableKind:
     has_version : bool
         The function ``fingerprint_of_<name>`` of the reader tells the state of a table, and not the bytes of its files
         alone.
+    has_log : bool
+        It tells which files came since an earlier state, see `TableFile.since`.
     work : int
         Bytes of plain text that take as long to read as a byte of the file.
     """
@@ -71,6 +73,7 @@ class TableKind:
     is_stream: bool = False
     is_untyped: bool = False
     has_version: bool = False
+    has_log: bool = False
     work: int = 1
 
     def is_ready(self) -> bool:
@@ -135,7 +138,16 @@ KINDS = {
             extra="databases",
             has_version=True,
         ),
-        TableKind("delta", (), "delta_reader", library="deltalake", extra="delta", has_version=True, work=5),
+        TableKind(
+            "delta",
+            (),
+            "delta_reader",
+            library="deltalake",
+            extra="delta",
+            has_version=True,
+            has_log=True,
+            work=5,
+        ),
         TableKind(
             "iceberg",
             (),
@@ -144,6 +156,7 @@ KINDS = {
             library="pyiceberg",
             extra="iceberg",
             has_version=True,
+            has_log=True,
             work=5,
         ),
         TableKind("zip", (".zip",), "archive_reader", has_members=True, work=5),

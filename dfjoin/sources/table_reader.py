@@ -27,6 +27,7 @@ from dfjoin.values.names import clean_names
 
 __all__ = [
     "Member",
+    "NotAppended",
     "TableFile",
     "TableReader",
     "WantedColumns",
@@ -42,6 +43,10 @@ __all__ = [
 _CODECS = {"gz": "gzip", "zst": "zstd", "bz2": "bz2"}
 _XZ_MEMORY = 256 << 20
 """Memory that the dictionary of an ``.xz`` file may take; ``xz -9`` asks for 65 MiB."""
+
+
+class NotAppended(Exception):
+    """A table has not only more rows than it had, or its log does not tell; all of it has to be read."""
 
 
 class TableReader:
@@ -155,6 +160,9 @@ class TableFile:
         Those of `paths` whose rows are wanted, of a directory of Parquet files; all by default.
     rows : RowsByKey, optional
         The rows that are wanted of a table of a database, which may hand out others, too; all by default.
+    since : int, optional
+        Fingerprint of an earlier state of a table of a format with a log: the rows that were appended since are wanted.
+        Such a reader raises `NotAppended` where it cannot tell them.
     """
 
     filesystem: fs.FileSystem
@@ -165,6 +173,7 @@ class TableFile:
     member: str = ""
     wanted_paths: frozenset[str] | None = None
     rows: RowsByKey | None = None
+    since: int | None = None
 
     @property
     def path(self) -> str:

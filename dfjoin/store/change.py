@@ -182,7 +182,8 @@ def _read_whole(
     """Leave out the tables of which only the new files are read: these become jobs of the input."""
     compared: dict[str, Segment] = {}
     for table in tables:
-        found = _find(segments, table.name) if table.part_stats else None
+        may_grow = table.part_stats or (table.format in KINDS and KINDS[table.format].has_log)
+        found = _find(segments, table.name) if may_grow else None
         job = None
         if found is not None:
             segment, number = found

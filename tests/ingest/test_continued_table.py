@@ -5,6 +5,7 @@ import shutil
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 
 import dfjoin
@@ -158,6 +159,135 @@ def test_what_makes_all_parts_be_read(sales, tmp_path, opened, what):
     assert {path for path in opened if "=3" in path}
     if what != "signatures":
         assert content(lake, samples=True) == content(built(place, tmp_path / "new"), samples=True)
+
+
+class DeltaPlace:
+    """A Delta table below a directory, and what can be done to it."""
+
+    def __init__(self, place):
+        import deltalake
+
+        self.library, self.path = deltalake, str(place / "sales")
+
+    def append(self, frame):
+        self.library.write_deltalake(self.path, pa.Table.from_pandas(frame, preserve_index=False), mode="append")
+
+    def delete(self, condition):
+        self.library.DeltaTable(self.path).delete(condition)
+
+    def compact(self):
+        self.library.DeltaTable(self.path).optimize.compact()
+
+    def widen(self, name):
+        self.library.DeltaTable(self.path).alter.add_columns(self.library.Field(name, "long"))
+
+
+class IcebergPlace:
+    """An Iceberg table."""
+
+    def __init__(self, place):
+        sql = pytest.importorskip("pyiceberg.catalog.sql")
+        place.mkdir()
+        where = {"uri": f"sqlite:///{place.parent}/catalogue", "warehouse": f"file://{place}"}
+        self.catalogue = sql.SqlCatalog("c", **where)
+        self.catalogue.create_namespace("n")
+        self.table = None
+
+    def append(self, frame):
+        rows = pa.Table.from_pandas(frame, preserve_index=False)
+        self.table = self.table or self.catalogue.create_table("n.sales", schema=rows.schema)
+        self.table.append(rows)
+
+    def delete(self, condition):
+        self.table.delete(condition)
+
+    def compact(self):
+        self.table.overwrite(self.table.scan().to_arrow())
+
+    def widen(self, name):
+        from pyiceberg.types import LongType
+
+        with self.table.update_schema() as update:
+            update.add_column(name, LongType())
+
+
+LOGGED = pytest.mark.parametrize("kind", [DeltaPlace, IcebergPlace])
+
+
+def logged_rows(seed, strange=False):
+    """Rows whose columns keep their types; a null column has no type in these formats."""
+    return rows(seed, strange).drop(columns=["none", "list"]).astype({"id": "int64"})
+
+
+@LOGGED
+@pytest.mark.filterwarnings("ignore")
+def test_what_was_appended_is_read_alone(tmp_path, kind):
+    place = tmp_path / "lake"
+    table = kind(place)
+    for seed in (1, 2):
+        table.append(logged_rows(seed))
+    lake = built(place, tmp_path / "index")
+    old = list(place.rglob("*.parquet"))
+    table.append(logged_rows(3))
+    new = content(built(place, tmp_path / "new"), samples=False)
+    sound = {path: path.read_bytes() for path in old}
+    for path in old:
+        path.write_bytes(b"x" * path.stat().st_size)
+    lake.add(place, **OPTIONS)
+    for path, data in sound.items():
+        path.write_bytes(data)
+    found = content(lake, samples=False)
+    assert found == new and len(found[-1][-1]) > 1
+    assert lake.add(place, **OPTIONS).version == 2 and lake.check().empty and lake.verify() == []
+
+
+@LOGGED
+@pytest.mark.filterwarnings("ignore")
+def test_sequences_of_changes_of_a_log_give_what_a_build_gives(tmp_path, kind):
+    for seed in range(3):
+        random = np.random.default_rng(seed)
+        base = tmp_path / str(seed)
+        base.mkdir()
+        place = base / "lake"
+        table = kind(place)
+        table.append(logged_rows(seed))
+        lake, wide = built(place, base / "index"), 0
+        for step in range(5):
+            what = random.choice(["append", "append", "strange", "delete", "compact", "widen"])
+            if what in ("append", "strange"):
+                frame = logged_rows(random.integers(10**6), what == "strange")
+                table.append(frame.assign(**{f"c{i}": np.arange(len(frame)) for i in range(wide)}))
+            elif what == "delete":
+                table.delete(f"id < {2**40 + int(random.integers(0, 40))}")
+            elif what == "compact":
+                table.compact()
+            else:
+                table.widen(f"c{wide}")
+                wide += 1
+            if random.random() < 0.3:
+                continue  # two changes at once
+            lake.add(place, **OPTIONS)
+            assert content(lake, samples=False) == content(built(place, base / f"new{step}"), samples=False), what
+
+
+@LOGGED
+@pytest.mark.filterwarnings("ignore")
+def test_a_log_that_does_not_tell_makes_all_be_read(tmp_path, kind):
+    place = tmp_path / "lake"
+    table = kind(place)
+    for seed in (1, 2):
+        table.append(logged_rows(seed))
+    lake = built(place, tmp_path / "index")
+    table.append(logged_rows(3))
+    if kind is DeltaPlace:
+        table.library.DeltaTable(table.path).create_checkpoint()
+        for number in (0, 1):
+            (place / "sales" / "_delta_log" / f"{number:020}.json").unlink()
+    else:
+        first = table.table.metadata.snapshots[1].snapshot_id
+        table.table.maintenance.expire_snapshots().by_id(first).commit()
+    lake.add(place, **OPTIONS)
+    assert content(lake, samples=True) == content(built(place, tmp_path / "new"), samples=True)
 
 
 def test_many_values_of_a_float_are_counted_up_to_a_bound(tmp_path, opened):

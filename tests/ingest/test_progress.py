@@ -43,6 +43,22 @@ def test_the_line(clock):
     assert shown.line() == "dfjoin: merging 12.5/12.5 MB, 16 s"
 
 
+def test_a_function_is_given_the_counts(clock, tmp_path):
+    told = []
+    shown = Progress(told.append, 4, 8_000_000)
+    clock[0] = 10
+    shown.add(1500, 2_000_000)
+    clock[0] = 14
+    shown.add(500, 2_000_000)
+    known = {"stage": "reading", "tables": 2, "n_tables": 4, "rows": 2000, "done": 4_000_000, "n": 8_000_000}
+    assert told[1] == known | {"seconds": 14.0, "seconds_left": 8.0} and told[0]["seconds_left"] is None
+    shown.tell("training", 0.25)
+    assert (told[2]["stage"], told[2]["done"], told[2]["n"]) == ("training", 0.25, 1)
+    told.clear()
+    dfjoin.build_lake({"a": pd.DataFrame({"k": ["x"]})}, tmp_path / "i", engine="inline", progress=told.append)
+    assert {one["stage"] for one in told} == {"reading", "merging"} and told[-1]["n_tables"] == 1
+
+
 @pytest.mark.parametrize(
     ("total", "done", "said"),
     [

@@ -19,6 +19,7 @@ from pyarrow import feather, orc
 from dfjoin.errors import TableReadError
 from dfjoin.page import given_table
 from dfjoin.page.guard import MOST_UPLOADED, Guard
+from dfjoin.page.stoppable_thread import StoppableThread
 
 PATHS = ["/", "/lake", "/static/page.css", "/s/0123456789abcdef0123456789abcdef", "/nothing"]
 
@@ -209,6 +210,40 @@ def test_what_is_packed_within_what_is_packed_is_counted(tmp_path, monkeypatch):
     for path in sorted(tmp_path.iterdir()):
         with pytest.raises(TableReadError, match="when it is unpacked; bring a part of it"):
             given_table.read_given(path, {})
+
+
+def test_a_stripe_that_is_unpacked_before_it_is_counted_finds_no_memory(tmp_path, monkeypatch):
+    monkeypatch.setattr(given_table, "MEMORY_BYTES", 400 << 20)
+    orc.write_table(pa.table({"a": pa.array(["x" * 1000] * 500_000)}), tmp_path / "a.orc", compression="zstd")
+    assert (tmp_path / "a.orc").stat().st_size < 1 << 20
+    with pytest.raises(TableReadError, match=r"the file cannot be read: .*(memory|malloc|MemoryError)"):
+        given_table.read_given(tmp_path / "a.orc", {})
+    monkeypatch.undo()
+    (tmp_path / "b.csv").write_text("a,b\n1,x\n2,y\n")
+    assert len(given_table.read_given(tmp_path / "b.csv", {}).frame) == 2, "the next file is read"
+
+
+def test_a_file_that_takes_long_is_given_up_and_ends_with_its_thread(tmp_path, monkeypatch):
+    (tmp_path / "a.csv").write_text("a,b\n" + "1,x y z\n" * (8 << 20))
+    started = []
+    begin = given_table.LimitedProcess
+
+    def noted(script):
+        started.append(begin(script))
+        return started[-1]
+
+    monkeypatch.setattr(given_table, "_idle", [])
+    monkeypatch.setattr(given_table, "LimitedProcess", noted)
+    thread = StoppableThread(lambda: given_table.read_given(tmp_path / "a.csv", {}))
+    thread.start()
+    while not started:
+        time.sleep(0.01)
+    thread.stop()
+    assert thread._ended.wait(10) and not started[0].is_alive and given_table._idle == []
+    monkeypatch.setattr(given_table, "SECONDS", 0.5)
+    with pytest.raises(TableReadError, match=r"it takes more than 0\.5 seconds; bring a part of it"):
+        given_table.read_given(tmp_path / "a.csv", {})
+    assert not started[1].is_alive
 
 
 def test_views_of_a_database_are_not_read(tmp_path):

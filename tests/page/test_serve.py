@@ -9,6 +9,7 @@ import sys
 import threading
 import time
 import warnings
+from contextlib import suppress
 from types import SimpleNamespace
 
 import httpx
@@ -135,6 +136,15 @@ def test_an_address_that_is_taken_is_refused(example_lake):
         example_lake.explore(host="192.0.2.1", open_browser=False)
 
 
+def test_small_answers_do_not_wait_for_others():
+    """Without TCP_NODELAY each answer waits some 40 ms for a sign of the other side."""
+    with serve._listen("127.0.0.1", 0) as listening:
+        listening.listen()
+        with socket.create_connection(listening.getsockname()), listening.accept()[0] as accepted:
+            asyncio.base_events._set_nodelay(accepted)
+            assert accepted.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
+
+
 def test_a_missing_library_is_named_with_its_extra(example_lake, monkeypatch):
     monkeypatch.setattr(serve, "_NEEDED", ("starlette", "no_such_library"))
     with pytest.raises(MissingDependencyError, match=r'no_such_library[\s\S]*pip install "dfjoin\[page\]"'):
@@ -203,13 +213,49 @@ def test_a_build_that_was_ended_begins_anew_and_deleted_files_are_forgotten(tmp_
     (index / "segments").mkdir(parents=True)
     for name in ("a", "b"):
         (data / f"{name}.csv").write_text("k,v\n1,x\n2,y\n")
-    assert serve._built(str(data), index).tables["table"].tolist() == ["a.csv", "b.csv"]
+    assert serve._built(str(data), index, print).tables["table"].tolist() == ["a.csv", "b.csv"]
     (data / "b.csv").unlink()
-    assert serve._built(str(data), index).tables["table"].tolist() == ["a.csv"]
+    assert serve._built(str(data), index, print).tables["table"].tolist() == ["a.csv"]
+
+
+def test_a_build_shows_how_far_it_is_is_cancelled_and_begun_again(tmp_path, monkeypatch):
+    begun, kept = threading.Event(), []
+
+    def build(source, index, **options):
+        options["progress"](
+            {"stage": "reading", "tables": 3, "n_tables": 8, "rows": 1200, "done": 1, "n": 4, "seconds": 9.4}
+            | {"seconds_left": 27.6}
+        )
+        begun.set()
+        try:
+            while not kept:
+                time.sleep(0.01)
+        finally:
+            kept.append(1)
+        return dfjoin.build_lake({"a": pd.DataFrame({"k": ["x", "y"]})}, index, engine="inline", progress=False)
+
+    monkeypatch.setattr(serve, "build_lake", build)
+    page = serve.explore(tmp_path, open_browser=False)
+    origin = page.url.split("/?")[0]
+    with httpx.Client(follow_redirects=True, base_url=origin, headers={"Origin": origin}, timeout=60) as client:
+        assert begun.wait(20)
+        text = " ".join(client.get(page.url).text.split())
+        assert "3 of 8 tables, 1,200 rows · Time so far: 9 s · about 28 s left" in text and 'value="0.250"' in text
+        assert client.get("/lake").url.path == "/", "nothing else is there yet"
+        client.post("/build/cancel")
+        end = time.monotonic() + 20
+        while "It was cancelled" not in client.get("/").text and time.monotonic() < end:
+            time.sleep(0.05)
+        assert kept and "Build it again" in client.get("/").text
+        client.post("/build/again")
+        while "What joins with your table" not in client.get("/").text and time.monotonic() < end:
+            time.sleep(0.05)
+        assert "1 table" in client.get("/").text
+    page.stop()
 
 
 def test_a_build_that_fails_for_any_reason_is_told():
-    progress = BuildProgress("x", lambda: 1 / 0, print)
+    progress = BuildProgress("x", lambda tell: 1 / 0, print)
     progress._run()
     assert progress.problem == "division by zero"
 
@@ -227,12 +273,17 @@ def test_the_page_moves_no_object_and_no_filter_of_the_user(tmp_path):
     assert told == ["once"] and warnings.showwarning is shown and warnings.filters == filters
 
 
-def test_who_has_left_holds_no_place(example_lake):
+def test_who_has_left_holds_no_place_and_what_was_asked_for_ends(example_lake):
     begun, ended = threading.Event(), threading.Event()
 
     def slow(visit):
         begun.set()
-        ended.wait(30)
+        try:
+            while not ended.wait(0.01):  # as a join that nobody waits for: an error of its own would be caught
+                with suppress(Exception):
+                    _ = sum(range(100))
+        finally:
+            ended.set()
 
     async def leave():
         messages = iter([{"type": "http.request", "body": b""}])
@@ -259,4 +310,4 @@ def test_who_has_left_holds_no_place(example_lake):
         return answer.status_code, site.at_once.locked()
 
     assert asyncio.run(leave()) == (499, False) and begun.is_set()
-    ended.set()
+    assert ended.wait(10)

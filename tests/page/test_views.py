@@ -15,7 +15,9 @@ from dfjoin.page.page_texts import TEXTS
 from dfjoin.page.pair_review import differences
 from dfjoin.page.rendering import cell_text, environment
 from dfjoin.page.serve import explore
+from dfjoin.page.steps import JoinFound, JoinPaired
 from tests.conftest import PROJECT
+from tests.page.test_simple_steps import STEPS
 
 AUTOFJ = Path(PROJECT).parent / "shared" / "benchmarks" / "autofj"
 
@@ -111,6 +113,7 @@ def test_ways_of_an_index_that_is_not_prepared_say_so(client, people):
         ("on=country&way=magic", "`way` must be one of 'equal', 'large'"),
         ("on=country&way=spelling&radius=near", "`radius` must be a number, got 'near'"),
         ("on=country&pad=x", "`pad` must be a whole number from 1 to 38, got 'x'"),
+        ("on=country&period=age", "`period` must be one of 'none', 'year', 'quarter'"),
         ("on=country&pad=inf", "`pad` must be a whole number from 1 to 38, got 'inf'"),
     ],
 )
@@ -185,6 +188,62 @@ def test_a_step_is_changed_and_the_rest_runs_again(client, people, wide):
     assert "Narnia" not in changed.text
     without = client.post(f"{last}/remove", data={"at": "2"})
     assert without.url.path == wide
+
+
+def test_a_join_is_opened_again_with_its_choices(client, people):
+    fields = {"on": "country", "least": "weak", "table": "geo/countries.csv", "column": "country", "how": "inner"}
+    fields |= {"chosen": "1", "bring": ["capital", "iso2"], "rule.capital": "first"}
+    state = client.post(f"{people}/join", data=fields).url.path
+    last = client.post(f"{state}/change", data={"kind": "rename", "column": "capital", "name": "seat"})
+    link = re.search(r'href="([^"]*/join[^"]*)">Change', last.text)[1].replace("&amp;", "&")
+    page = client.get(link).text
+    form = re.search(r'<form method="get" action="[^"]*/join".*?</form>', page, re.S)[0]
+    told = re.findall(r'name="([^"]*)" (?:id="[^"]*" )?value="([^"]*)"(?: id="[^"]*")?( checked)?', form)
+    chosen = {(name, value) for name, value, checked in told if checked or name not in ("how", "bring")}
+    assert chosen >= {("how", "inner"), ("bring", "capital"), ("bring", "iso2"), ("least", "weak"), ("at", "1")}
+    assert not chosen & {("how", "left"), ("bring", "continent")} and 'value="first" selected' in form
+    sent = {name: [v for n, v in chosen if n == name] for name, _ in chosen} | {"bring": ["capital", "continent"]}
+    changed = client.post(f"{people}/join", data=sent | {"rule.capital": "first"})
+    assert re.findall(r'<span class="kind">(\w+)</span>', changed.text)[:3] == ["Source", "Join", "Rename"]
+    header = re.search(r"<thead>.*?</thead>", changed.text.split('id="rows-title"')[1], re.S)[0]
+    assert "seat" in header and "continent" in header and "iso2" not in header
+
+
+def test_a_review_is_opened_again_with_its_answers(client, people):
+    form = {"on": "country", "table": "geo/countries.csv", "column": "country", "precision": "0.7", "taught": "1"}
+    form |= {"left": "Narnia", "right": "Norway", "said": "no", "accept": "1"}
+    state = client.post(f"{people}/review", data=form)
+    link = re.search(r'href="([^"]*/review[^"]*)">Change', state.text)[1].replace("&amp;", "&")
+    page = client.get(link).text
+    assert 'value="0.7"' in page and 'name="said" value="no"' in page and 'name="at" value="1"' in page
+
+
+def test_dates_are_matched_by_a_period_that_is_chosen(build):
+    days = pd.date_range("2020-01-01", periods=200)
+    months = ["JAN 2020", "FEB 2020", "MAR 2020", "APR 2020", "MAY 2020", "JUN 2020", "JUL 2020"]
+    tables = {
+        "rates": pd.DataFrame({"month": months, "rate": range(7)}),
+        "weather": pd.DataFrame({"date": days, "rain": range(200)}),
+        "output": pd.DataFrame({"q": ["2020Q1", "2020Q2", "2020Q3"], "gdp": [1.5, 2.0, 3.0]}),
+    }
+    page = explore(build(tables), pd.DataFrame({"day": days, "n": range(200)}), open_browser=False)
+    with httpx.Client(follow_redirects=True, timeout=60) as browser:
+        state = str(browser.get(page.url).url)
+
+        def found(period):
+            text = browser.get(f"{state}/search", params={"on": "day", "view": "table", "period": period}).text
+            return re.findall(r'<td><a href="[^"]*">([^<]+)</a></td>', text), plain(text)
+
+        assert sorted(found("")[0]) == ["output", "rates", "weather"] and "Dates match by" in found("")[1]
+        assert [found(one)[0] for one in ("month", "quarter", "none")] == [["rates"], ["output"], ["weather"]]
+        assert "No column has dates that match so" in found("week")[1]
+        assert "dates by month" in plain(browser.get(f"{state}/search?on=day&period=month").text)
+        origin = {"Origin": state.split("/s/")[0]}
+        form = {"on": "day", "period": "month", "table": "rates", "column": "month"}
+        made = browser.post(f"{state}/join", data=form, headers=origin)
+        joined = pd.read_csv(f"{made.url}/download/csv?x=1", storage_options={"Cookie": _cookie(browser)})
+    page.stop()
+    assert joined["rate__rates"].tolist() == (days.month - 1).tolist()
 
 
 def test_a_removed_step_that_others_need_is_told(client, wide):
@@ -361,3 +420,21 @@ def test_rows_without_partner_are_those_of_the_join(client, people):
 
 def test_lists_of_names_are_taken_apart_by_whole_names():
     assert _named("size, in km2, code and 2 more", ["code", "size, in km2", "size"]) == ["size, in km2", "code"]
+
+
+def test_templates_and_titles_of_steps_take_their_words_from_the_one_file(monkeypatch):
+    words = set()
+    for path in (Path(PROJECT) / "dfjoin" / "page" / "templates").iterdir():
+        text = re.sub(r"{%.*?%}|{{.*?}}", "", path.read_text("utf-8"), flags=re.DOTALL)
+        text = text.replace(f' class="{path.stem}"', "").replace(' class="narrow"', "")
+        words |= set(re.findall(r'(?:aria-label|placeholder|title|alt)="[^"]+"', text))
+        words |= set(re.findall(r"[A-Za-z]{2,}", re.sub(r"<[^>]*>", " ", text)))
+    assert words == {"CSV", "Excel", "Parquet"}, "names of formats alone"
+    plan = {"steps": [{"table": "t", "on": ["a"], "right_on": ["b"]}]}
+    paired = JoinPaired("t", 1, {"on": "a", "right_on": "b", "reviewed": [["x", "y", True]]})
+    steps = [*STEPS, JoinFound(plan, 1), paired]
+    before = [step.title() for step in steps]
+    assert before[0] == "Rename text to label" and "Join t on a = b" in before
+    for name, text in TEXTS["titles"].items():
+        monkeypatch.setitem(TEXTS["titles"], name, f"§{text}")
+    assert all(step.title().startswith("§") for step in steps)

@@ -377,6 +377,25 @@ def test_types_of_postgresql(server, tmp_path):
 
 
 @pytest.mark.xdist_group("postgresql")
+def test_the_zoo_in_postgresql(server):
+    """Differences: durations are intervals of months, days and nanoseconds; structs and maps are texts of JSON."""
+    table = zoo.zoo()
+    kind = "CREATE TYPE kind AS ENUM ('kind 0', 'kind 1', 'kind 2')"
+    execute(server, "SET timezone = 'UTC'", kind)
+    execute(server, *zoo.sql_statements(table, zoo.POSTGRESQL_TYPES, '"', "'\\x{}'"))
+    root = dfjoin.types.Root(0, "postgres", postgresql_reader.place_of_postgresql(server), "database")
+    (source,) = [s for s in postgresql_reader.tables_of_postgresql(root) if s.name == "zoo"]
+    found = pa.Table.from_batches(open_table(source).batches())
+    differ = {c for c in table.column_names if found[c].to_pylist() != table[c].to_pylist()}
+    assert differ == {"duration", "struct", "map"}
+    for name in ("struct", "map"):
+        assert zoo.parsed(found[name]) == zoo.as_json(table[name])
+    seconds = [None if one is None else one.nanoseconds // 10**9 for one in found["duration"].to_pylist()]
+    assert seconds == [None if one is None else one.seconds for one in table["duration"].to_pylist()]
+    execute(server, "DROP TABLE zoo")
+
+
+@pytest.mark.xdist_group("postgresql")
 def test_postgresql_of_one_moment_with_its_keys(server, tmp_path, monkeypatch):
     execute(
         server,

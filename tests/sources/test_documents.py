@@ -12,7 +12,7 @@ import pytest
 
 import dfjoin
 from dfjoin.errors import TableReadError
-from dfjoin.sources import archive_reader
+from dfjoin.sources import archive_reader, document_reader
 from dfjoin.sources.listing import list_tables
 from dfjoin.sources.readers import open_table, tables_of
 from dfjoin.types import GivenDialect
@@ -68,6 +68,43 @@ def test_objects_are_rows_and_lists_in_them_tables(tmp_path, document):
         "doc.json/items": ITEMS,
         "doc.json/items/parts": {"parent.row": ["2"], "p": ["1"]},
     }
+
+
+def test_objects_with_the_same_fields_are_read_as_others_are(tmp_path, monkeypatch):
+    """By column, and by object as where one of them has other fields."""
+    for seed in range(60):
+        random = np.random.default_rng(seed)
+        leaves = [
+            lambda: int(random.integers(-(2**40), 2**40)) * int(random.choice([1, 2**40])),
+            lambda: float(random.normal()) * 10.0 ** int(random.integers(-30, 30)),
+            lambda: str(random.choice(["", "ä", "1", "null"])),
+            lambda: bool(random.random() < 0.5),
+            lambda: None,
+        ]
+
+        def shape(depth=0):
+            kind = random.choice(["leaf", "mixed", "object", "objects", "list"] if depth < 3 else ["leaf"])
+            if kind in ("object", "objects"):
+                fields = {f"f{i}": shape(depth + 1) for i in range(int(random.integers(1, 4)))}
+                return kind, fields
+            return kind, [leaves[i] for i in random.choice(5, 1 if kind == "leaf" else 3)]
+
+        def value(told):
+            kind, inner = told
+            if kind == "object":
+                return {name: value(one) for name, one in inner.items()}
+            if kind == "objects":
+                return [value(("object", inner)) for _ in range(int(random.integers(0, 3)))]
+            cell = inner[int(random.integers(len(inner)))]()
+            return [cell] * int(random.integers(0, 3)) if kind == "list" else cell
+
+        told = {f"f{i}": shape() for i in range(3)}
+        document = [value(("object", told)) for _ in range(int(random.integers(1, 6)))]
+        (tmp_path / "d.json").write_text(json.dumps(document))
+        found = read_all(tmp_path)
+        with monkeypatch.context() as patch:
+            patch.setattr(document_reader, "_columns", lambda *given: None)
+            assert str(found) == str(read_all(tmp_path)), seed
 
 
 def test_other_documents(tmp_path):

@@ -8,6 +8,7 @@ import subprocess
 import tempfile
 import time
 from datetime import UTC, date, datetime
+from datetime import time as time_type
 from decimal import Decimal
 from pathlib import Path
 
@@ -22,6 +23,7 @@ from dfjoin.sources import database_server, mysql_reader, wanted_rows
 from dfjoin.sources.database_server import one_snapshot
 from dfjoin.sources.readers import open_table
 from dfjoin.sources.wanted_rows import RowsByKey
+from tests.sources import zoo
 
 CITIES = [("Rome", 2.8, "0039"), ("Oslo", 0.7, "0047"), ("Lima", 10.1, "0051")]
 FRAME = pd.DataFrame({"town": ["Oslo", "Rome", "Paris"]})
@@ -227,6 +229,25 @@ def test_types_of_mysql(server, base):
     table = read(base, "types")
     found = {type_: (table[f"c{n}"].to_pylist(), table[f"c{n}"].type) for n, type_ in enumerate(TYPES)}
     assert {t: found[t] for t in TYPES if found[t] != TYPES[t][1:]} == {}
+
+
+def test_the_zoo_in_mysql(server, base):
+    """Differences: times may be negative and have more than a day, and are texts; what is nested is a text of JSON."""
+    table = zoo.zoo()
+    execute(base, "SET NAMES utf8mb4", "ALTER DATABASE base CHARACTER SET utf8mb4")
+    statements = zoo.sql_statements(table, zoo.MYSQL_TYPES, "`", "x'{}'")
+    execute(base, "SET NAMES utf8mb4", "SET time_zone = '+00:00'", *statements)
+    found = read(base, "zoo")
+    nested, times = {"list", "texts", "struct", "map"}, {"time32", "time64", "duration"}
+    assert {c for c in table.column_names if found[c].to_pylist() != table[c].to_pylist()} == nested | times
+    for name in nested:
+        assert zoo.parsed(found[name]) == zoo.as_json(table[name])
+    for name in times:
+        for told, written in zip(found[name].to_pylist(), table[name].to_pylist(), strict=True):
+            time_of_day = None if told is None else datetime.fromisoformat(f"2020-01-01 {told}")
+            midnight = datetime(2020, 1, 1)
+            wanted = midnight + written if name == "duration" and written is not None else written
+            assert time_of_day == (datetime.combine(midnight, wanted) if isinstance(wanted, time_type) else wanted)
 
 
 def test_days_that_no_calendar_has_are_nulls(server, base):

@@ -36,6 +36,7 @@ def rows_of(lake, name):
 def content(lake):
     """What an index says of its tables, whoever built it."""
     columns = lake.columns.drop(columns=["segment"], errors="ignore")
+    columns["samples"] = columns["samples"].map(sorted)  # they are in the order in which files came
     return columns.sort_values(["table", "column"]).to_dict("records")
 
 
@@ -274,6 +275,25 @@ def test_iceberg_as_it_was_and_by_its_catalogue(tmp_path, catalogue, monkeypatch
     with pytest.raises(InvalidParameterError, match=r"that can be read: ValueError: .*…@host/db") as caught:
         build("iceberg://d", tmp_path / "x")
     assert "cret" not in str(caught.value)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_errors_of_an_iceberg_table_show_no_credentials_and_have_an_end(tmp_path, catalogue, monkeypatch):
+    import pyiceberg.table as library
+
+    catalogue.create_table("n.cities", schema=FIRST.schema).append(FIRST)
+    _, (source,), _ = list_tables(tmp_path / "lake")
+    reader = open_table(source)
+
+    def failing(*given, **named):
+        raise OSError("no answer of s3://user:s3cret@store/b " + "x" * 1000)
+
+    for place in ("to_arrow_batch_reader", "plan_files"):
+        monkeypatch.setattr(library.DataScan, place, failing)
+    for run in (lambda: list(reader.batches()), lambda: open_table(source)):
+        with pytest.raises(TableReadError, match=r"^OSError: no answer of …@store/b x+$") as caught:
+            run()
+        assert len(str(caught.value)) < 320
 
 
 @pytest.mark.filterwarnings("ignore")

@@ -3,6 +3,7 @@
 import datetime as dt
 import decimal
 import itertools
+import json
 import sqlite3
 
 import pyarrow as pa
@@ -180,3 +181,84 @@ def write_duckdb(table, path):
     with duckdb.connect(str(path)) as base:
         base.register("given", table)
         base.execute("CREATE TABLE zoo AS SELECT * FROM given")
+
+
+TEXTS = ("string", "large_string", "string_view", "empty", "null")
+POSTGRESQL_TYPES = {
+    **dict.fromkeys(("int8", "int16", "uint8"), "smallint"),
+    **dict.fromkeys(("int32", "uint16"), "integer"),
+    **dict.fromkeys(("int64", "uint32"), "bigint"),
+    "uint64": "numeric(20)",
+    **dict.fromkeys(("float16", "float32"), "real"),
+    **dict.fromkeys(("float64", "whole_float"), "double precision"),
+    "decimal128": "numeric(12, 2)",
+    "decimal_wide": "numeric(30, 4)",
+    "decimal256": "numeric(50, 3)",
+    "bool": "boolean",
+    **dict.fromkeys(TEXTS, "text"),
+    "code": "char(5)",
+    **dict.fromkeys(("binary", "large_binary", "fixed_binary"), "bytea"),
+    **dict.fromkeys(("date32", "date64"), "date"),
+    **dict.fromkeys(("time32", "time64"), "time"),
+    **dict.fromkeys(("second", "milli", "micro", "nano"), "timestamp"),
+    "zoned": "timestamptz",
+    "duration": "interval",
+    "category": "kind",
+    "list": "bigint[]",
+    "texts": "text[]",
+    **dict.fromkeys(("struct", "map"), "jsonb"),
+}
+MYSQL_TYPES = {
+    **{f"int{w}": name for w, name in ((8, "tinyint"), (16, "smallint"), (32, "int"), (64, "bigint"))},
+    **{f"uint{w}": f"{name} unsigned" for w, name in ((8, "tinyint"), (16, "smallint"), (32, "int"), (64, "bigint"))},
+    **dict.fromkeys(("float16", "float32"), "float"),
+    **dict.fromkeys(("float64", "whole_float"), "double"),
+    "decimal128": "decimal(12, 2)",
+    "decimal_wide": "decimal(30, 4)",
+    "decimal256": "decimal(50, 3)",
+    "bool": "boolean",
+    **dict.fromkeys(TEXTS, "text"),
+    "code": "char(5)",
+    "binary": "blob",
+    "large_binary": "longblob",
+    "fixed_binary": "binary(2)",
+    **dict.fromkeys(("date32", "date64"), "date"),
+    **dict.fromkeys(("time32", "time64", "duration"), "time(6)"),
+    **dict.fromkeys(("second", "milli", "micro", "nano"), "datetime(6)"),
+    "zoned": "timestamp(6) NULL",
+    "category": "enum('kind 0', 'kind 1', 'kind 2')",
+    **dict.fromkeys(("list", "texts", "struct", "map"), "json"),
+}
+
+
+def sql_statements(table, types, mark, bytes_literal):
+    """Return the statements that make the table `zoo` in a database which puts identifiers between such marks."""
+    columns = ", ".join(f"{mark}{name}{mark} {types[name]}" for name in table.column_names)
+    rows = [", ".join(_literal(row[name], types[name], bytes_literal) for name in row) for row in table.to_pylist()]
+    return [f"CREATE TABLE zoo ({columns})", "INSERT INTO zoo VALUES " + ", ".join(f"({row})" for row in rows)]
+
+
+def _literal(value, type_, bytes_literal):
+    if value is None:
+        return "NULL"
+    if isinstance(value, bool):
+        return str(value).upper()
+    if isinstance(value, bytes):
+        return bytes_literal.format(value.hex())
+    if type_.endswith("[]"):
+        value = "{" + ", ".join("NULL" if one is None else f'"{one}"' for one in value) + "}"
+    elif isinstance(value, (list, dict)):
+        value = json.dumps(value)
+    elif isinstance(value, dt.datetime):
+        value = value.replace(tzinfo=None)
+    return "'" + str(value).replace("'", "''") + "'"
+
+
+def parsed(column):
+    """Parse the texts of JSON that a database makes of what is nested."""
+    return [None if text is None else json.loads(text) for text in column.to_pylist()]
+
+
+def as_json(column):
+    """Return the same values as JSON has them: pairs are lists."""
+    return json.loads(json.dumps(column.to_pylist()))
