@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from numba import config
 
-from dfjoin.kernels.numba import cache_file, compile_turn, compile_watch, held_interrupts, kernel_sources
+from dfjoin.kernels.numba import cache_file, compile_turn, compile_watch, held_interrupts, kernel_cache, kernel_sources
 from dfjoin.kernels.numba._compile import njit_inner, njit_lean
 
 MODULES = (
@@ -19,6 +19,7 @@ MODULES = (
     compile_turn,
     compile_watch,
     held_interrupts,
+    kernel_cache,
     kernel_sources,
 )
 """What a package of kernels needs to be compiled."""
