@@ -10,7 +10,15 @@ import numpy as np
 import pytest
 from numba import config
 
-from dfjoin.kernels.numba import cache_file, compile_turn, compile_watch, held_interrupts, kernel_cache, kernel_sources
+from dfjoin.kernels.numba import (
+    cache_file,
+    compile_turn,
+    compile_watch,
+    held_interrupts,
+    kernel_cache,
+    kernel_sources,
+    shipped_kernels,
+)
 from dfjoin.kernels.numba._compile import njit_inner, njit_lean
 
 MODULES = (
@@ -21,6 +29,7 @@ MODULES = (
     held_interrupts,
     kernel_cache,
     kernel_sources,
+    shipped_kernels,
 )
 """What a package of kernels needs to be compiled."""
 

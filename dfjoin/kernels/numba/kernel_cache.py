@@ -6,7 +6,6 @@ import contextlib
 import functools
 import inspect
 import os
-import platform
 import stat
 import sys
 import tempfile
@@ -14,50 +13,25 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-import llvmlite.binding
-import numba
 from numba import types
 from numba.core.caching import CompileResultCacheImpl, FunctionCache
 
 from dfjoin.kernels.numba.cache_file import KernelCacheFile
 from dfjoin.kernels.numba.compile_turn import CompileTurn
 from dfjoin.kernels.numba.kernel_sources import KernelSources
+from dfjoin.kernels.numba.shipped_kernels import SHIPPED, PortableTarget
 
 try:
     import fcntl
 except ImportError:  # Windows
     fcntl = None  # type: ignore[assignment]
 
-__all__ = ["LEVEL_OF_MACHINE", "SHIPPED", "KernelCache"]
+__all__ = ["KernelCache"]
 
 _PACKAGE = __package__.rpartition(".")[0]  # of all kernels, which this folder is a part of
-_FOLDER = Path(__file__).parents[1]
-_SOURCES = KernelSources(_FOLDER, _PACKAGE)
+_SOURCES = KernelSources(Path(__file__).parents[1], _PACKAGE)
 
-SHIPPED = _FOLDER / "compiled" / f"{numba.__version__}-{llvmlite.binding.get_process_triple()}"
-"""Kernels compiled for many processors by ``dfjoin warmup --portable``, with this version of numba. They are as
-trusted as the sources beside them."""
-
-LEVEL_OF_MACHINE = {
-    "x86_64": ("x86-64-v3", ("avx", "avx2", "bmi", "bmi2", "cx16", "f16c", "fma", "lzcnt", "movbe", "popcnt", "sahf"))
-}
-"""For each machine, as ``platform.machine`` names it, LLVM's name of a level of processors, and the features that this
-level may use."""
-
-
-class _Target:
-    """What kernels that come with the package were compiled for, in the form in which numba's keys name it."""
-
-    def __init__(self) -> None:
-        self.level, features = LEVEL_OF_MACHINE.get(platform.machine(), ("", ()))
-        has = llvmlite.binding.get_host_cpu_features()
-        self.runs_here = bool(self.level) and SHIPPED.is_dir() and all(has.get(feature) for feature in features)
-
-    def magic_tuple(self) -> tuple[str, str, str]:
-        return llvmlite.binding.get_process_triple(), self.level, ""
-
-
-_TARGET = _Target()
+_TARGET = PortableTarget()
 
 
 class _OwnPlace:
