@@ -43,6 +43,8 @@ class BuildOptions:
         What makes vectors of the texts; None: no vectors.
     axes : tuple of AxisSpec or None
         Columns of numbers that make vectors together, beside latitude and longitude; None: neither.
+    workers : int
+        Processes of this machine that read tables; more than one ask for the engine "inline".
 
     Raises
     ------
@@ -58,12 +60,20 @@ class BuildOptions:
     progress: bool = True
     embedder: Any = None
     axes: tuple[AxisSpec, ...] | None = None
+    workers: int = 1
 
     def __post_init__(self) -> None:
         check.check_choice(self.engine, "engine", (None, "spark", "inline"))
         check.check_choice(self.on_error, "on_error", ("skip", "raise"))
         check.check_flag(self.keep_data, "keep_data")
         check.check_flag(self.progress, "progress")
+        if check.check_positive_int(self.workers, "workers") > 1:
+            if self.engine == "spark" or self.spark is not None:
+                raise InvalidParameterError(
+                    '`workers` are processes of engine="inline", and Spark has its own; leave out '
+                    f"workers={self.workers}"
+                )
+            object.__setattr__(self, "engine", "inline")
 
 
 def given_dialects(**given: Any) -> tuple[tuple[str, str, Any], ...]:

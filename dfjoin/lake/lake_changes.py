@@ -21,6 +21,7 @@ class LakeChanges(OpenedLake):
         *,
         engine: str | None = None,
         spark: Any = None,
+        workers: int = 1,
         full: bool = False,
         on_error: str = "skip",
         keep_data: bool = True,
@@ -39,7 +40,7 @@ class LakeChanges(OpenedLake):
             The session to use.
         full : bool, default False
             Read every file, even if its size, modification time or fingerprint say that it did not change.
-        on_error, keep_data, progress
+        workers, on_error, keep_data, progress
             As in `dfjoin.build_lake`.
 
         Returns
@@ -72,7 +73,7 @@ class LakeChanges(OpenedLake):
         from dfjoin.ingest.build_options import BuildOptions
         from dfjoin.store import change
 
-        options = BuildOptions(source, engine, spark, on_error, keep_data, progress)
+        options = BuildOptions(source, engine, spark, on_error, keep_data, progress, workers=workers)
         return self._move_to(change.add(self._snapshot.pool(), options, self._snapshot.moved_roots(), reads_all=full))
 
     def replace(
@@ -81,6 +82,7 @@ class LakeChanges(OpenedLake):
         *,
         engine: str | None = None,
         spark: Any = None,
+        workers: int = 1,
         on_error: str = "skip",
         keep_data: bool = True,
         progress: bool = True,
@@ -89,7 +91,7 @@ class LakeChanges(OpenedLake):
 
         Parameters
         ----------
-        source, engine, spark, on_error, keep_data, progress
+        source, engine, spark, workers, on_error, keep_data, progress
             As in `add`.
 
         Returns
@@ -100,7 +102,7 @@ class LakeChanges(OpenedLake):
         from dfjoin.ingest.build_options import BuildOptions
         from dfjoin.store import change
 
-        options = BuildOptions(source, engine, spark, on_error, keep_data, progress)
+        options = BuildOptions(source, engine, spark, on_error, keep_data, progress, workers=workers)
         return self._move_to(change.add(self._snapshot.pool(), options, self._snapshot.moved_roots(), replaces=True))
 
     def remove(self, tables: str | list[str]) -> Self:
