@@ -77,7 +77,6 @@ class Run:
             self.columns[indptr[0] : indptr[-1]],
         )
 
-
     def forget(self, start: int, end: int) -> None:
         """Give back the memory of the tokens `start` to `end`, where the run is mapped from files."""
         for array, bounds in (
