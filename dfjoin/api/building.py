@@ -77,8 +77,8 @@ def build_lake(
         The session to use; by default the active one, else a local one that is started here
         (`spark_ext.start_session`). It starts after the arguments and paths are checked.
     workers : int, default 1
-        Processes of this machine that read tables at the same time; more than one mean ``engine="inline"``. The index
-        is the same, whatever their number. Each needs the memory of a task. Databases are read by this process.
+        Processes that read tables at the same time, this one and others; more than one mean ``engine="inline"``. The
+        index is the same, whatever their number. Each needs the memory of a task. Databases are read by this process.
     tables : str or list of str, optional
         Patterns (``fnmatch``) of the tables to read, as ``"sales.*"``; default all. `Lake.add` follows them.
     columns, exclude : str or list of str, optional

@@ -28,7 +28,7 @@ _GRACE = 5.0
 
 
 class ProcessEngine:
-    """Runs tasks in processes that are started for them; databases are read by this process.
+    """Runs tasks in this process and in others that are started for them; databases are read by this one.
 
     A worker is an interpreter of its own that reads requests from a pipe. It imports nothing of the caller's script,
     so that a script needs no guard, and ends with the pipe when this process is killed.
@@ -36,7 +36,7 @@ class ProcessEngine:
     Parameters
     ----------
     n_workers : int
-        Most processes at the same time.
+        Most processes at the same time, this one included.
     """
 
     is_here = False
@@ -63,10 +63,10 @@ class ProcessEngine:
         if len(first) < 2:  # a worker would need longer to start than this process to go on
             return [execute(request) for request in first]
         shared = _Requests(chain(first, waiting))
-        with _Workers(self._n_workers) as workers:
+        with _Workers(self._n_workers - 1) as workers:
             workers.carry_out(shared)
-            for number, request in iter(shared.take_own, None):
-                shared.add(number, execute(request))
+            while (taken := shared.take(is_here=True)) is not None:
+                shared.add(taken[0], execute(taken[1]))
             workers.wait()
         return [shared.results[number] for number in sorted(shared.results)]
 
@@ -76,29 +76,27 @@ class _Requests:
 
     def __init__(self, requests: Iterable[str]) -> None:
         self._numbered: Iterator[tuple[int, str]] = enumerate(requests)
-        self._own: queue.SimpleQueue[tuple[int, str] | None] = queue.SimpleQueue()
+        self._of_databases: list[tuple[int, str]] = []
         self._lock = threading.Lock()
         self._is_stopped = False
         self.results: dict[int, str] = {}
 
-    def take(self) -> tuple[int, str] | None:
-        """Return the next request for a worker; None after the last one."""
+    def take(self, is_here: bool = False) -> tuple[int, str] | None:
+        """Return the next request, for this process or for a worker; None after the last one."""
         with self._lock:
-            for number, request in () if self._is_stopped else self._numbered:
-                if not _is_of_database(request):
+            if self._is_stopped:
+                return None
+            if is_here and self._of_databases:
+                return self._of_databases.pop()
+            for number, request in self._numbered:
+                if is_here or not _is_of_database(request):
                     return number, request
-                self._own.put((number, request))
-            self._own.put(None)
+                self._of_databases.append((number, request))
             return None
-
-    def take_own(self) -> tuple[int, str] | None:
-        """Return the next request for this process, when it is known; None after the last one."""
-        return self._own.get()
 
     def stop(self) -> None:
         """Let nobody take another request."""
         self._is_stopped = True
-        self._own.put(None)
 
     def add(self, number: int, result: str) -> None:
         """Take a result; a failed one stops the others."""

@@ -16,7 +16,6 @@ import dfjoin
 from dfjoin.errors import EngineError, InvalidParameterError, TableReadError
 from dfjoin.ingest import driver, process_engine
 from dfjoin.ingest.build_options import BuildOptions
-from dfjoin.ingest.process_engine import ProcessEngine
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="signals end the workers here")
 
@@ -63,7 +62,7 @@ def test_the_index_does_not_depend_on_the_number_of_processes(files, tmp_path, m
     for n in (2, 3):
         workers.clear()
         lakes.append(build(files, tmp_path / str(n), n))
-        assert len(workers) == n and all(worker.returncode == 0 for worker in workers)
+        assert len(workers) == n - 1 and all(worker.returncode == 0 for worker in workers)
         assert not list((tmp_path / str(n)).glob("runs/*"))
     assert content(tmp_path / "1") == content(tmp_path / "2") == content(tmp_path / "3")
     for lake in lakes:
@@ -108,10 +107,20 @@ def test_a_worker_that_is_killed_is_an_error_and_leaves_nothing(files, tmp_path,
     assert all(worker.returncode is not None for worker in workers)
 
 
-def test_what_a_worker_raises_is_raised_here(tmp_path):
-    engine = ProcessEngine(2)
-    with pytest.raises(KeyError, match="no such task"):
-        engine.run(['{"task": "no such task", "progress": null}'] * 2, tmp_path, lambda *_: None)
+def test_what_a_worker_raises_is_raised_here():
+    requests = process_engine._Requests(['{"task": "no such task", "progress": null}'] * 2)
+    with pytest.raises(KeyError, match="no such task"), process_engine._Workers(1) as workers:
+        workers.carry_out(requests)
+        workers.wait()
+    assert requests.take() is None
+
+
+def test_databases_are_read_here():
+    at = '{"task": "run", "roots": [{"kind": "%s"}], "sources": [{}]}'
+    requests = process_engine._Requests([at % "database", at % "files", at % "database", at % "files"])
+    assert requests.take()[0] == 1
+    assert [requests.take(is_here=True)[0] for _ in range(2)] == [0, 2]
+    assert requests.take()[0] == 3 and requests.take() is None and requests.take(is_here=True) is None
 
 
 SCRIPT = """
@@ -122,7 +131,7 @@ from dfjoin.ingest import driver
 
 driver._TASK_INPUT_BYTES = 2 * (32 << 10)
 print("began", flush=True)
-lake = dfjoin.build_lake(sys.argv[1], sys.argv[2], workers=2, progress=False)
+lake = dfjoin.build_lake(sys.argv[1], sys.argv[2], workers=3, progress=False)
 print(len(lake.tables))
 """
 
