@@ -47,8 +47,8 @@ def _cpu() -> tuple[float, float]:
 def measure_build(lake_dir: Path, engine: str, shares: list[float], workers: int = 1) -> pd.DataFrame:
     """Build growing parts of a lake; seconds, ratio to the bare cost, MB/s, bytes per input byte, peak MB.
 
-    The ratio is of CPU seconds; of seconds for Spark, whose processes go on. The path is what would remain on as many
-    idle cores as there are workers: this process, and an equal share of what the workers did.
+    The ratio is of CPU seconds; of seconds for Spark, whose processes go on. With several workers this process is one
+    of them and merges alone, so that its own CPU seconds are nearly what would remain on idle cores.
     """
     files = sorted(p for p in lake_dir.rglob("*.csv") if p.is_file())
     rows = []
@@ -79,7 +79,7 @@ def measure_build(lake_dir: Path, engine: str, shares: list[float], workers: int
                 "bare s": bare,
                 "build s": spent,
                 "CPU s": own + children,
-                "path s": own + children / workers,
+                "own CPU s": own,
                 "ratio": (own + children if engine == "inline" else spent) / bare,
                 "MB/s": size / 1e6 / spent,
                 "index/input": info["bytes"] / size,
