@@ -76,7 +76,7 @@ def test_signatures_are_those_of_the_contract():
     assert build == {
         "source": empty, "index": empty, "if_exists": "error", "engine": None, "spark": None, "tables": None, "columns": None,
         "exclude": None, "embedder": None, "axes": None, "settings": None, "keep_data": True,
-        "on_error": "skip", "progress": True,
+        "on_error": "skip", "progress": True, "workers": 1,
         "delimiter": None, "decimal": None, "header": None, "encoding": None,
     }  # fmt: skip
     assert defaults(dfjoin.open_lake) == {"index": empty, "version": None, "roots": None, "verify": None}

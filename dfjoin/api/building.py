@@ -20,6 +20,7 @@ def build_lake(
     if_exists: str = "error",
     engine: str | None = None,
     spark: Any = None,
+    workers: int = 1,
     tables: str | list[str] | None = None,
     columns: str | list[str] | None = None,
     exclude: str | list[str] | None = None,
@@ -76,6 +77,9 @@ def build_lake(
     spark : SparkSession, optional
         The session to use; by default the active one, else a local one that is started here
         (`spark_ext.start_session`). It starts after the arguments and paths are checked.
+    workers : int, default 1
+        Processes that read tables at the same time, this one and others; more than one mean ``engine="inline"``. The
+        index is the same, whatever their number. Each needs the memory of a task. Databases are read by this process.
     tables : str or list of str, optional
         Patterns (``fnmatch``) of the tables to read, as ``"sales.*"``; default all. `Lake.add` follows them.
     columns, exclude : str or list of str, optional
@@ -138,7 +142,8 @@ def build_lake(
     MissingDependencyError
         If Spark is asked for and pyspark or Java cannot be found.
     EngineError
-        If Spark does not start, its workers lack what dfjoin needs, or a task fails; the last line is the cause.
+        If Spark does not start, its workers lack what dfjoin needs, or a task fails; the last line is the cause. Or if
+        one of `workers` is killed.
     TableReadError
         If nothing of the source can be read, or with ``on_error="raise"`` for the first table that cannot.
     ConcurrentCommitError
@@ -170,7 +175,7 @@ def build_lake(
     from dfjoin.lake import Lake
     from dfjoin.vectors.axis_specs import check_axes
 
-    options = BuildOptions(source, engine, spark, on_error, keep_data, progress, embedder, check_axes(axes))
+    options = BuildOptions(source, engine, spark, on_error, keep_data, progress, embedder, check_axes(axes), workers)
     path, base = find_base(index, if_exists)
     dialects = given_dialects(delimiter=delimiter, decimal=decimal, header=header, encoding=encoding)
     chosen = index_settings(settings, columns, exclude, dialects, tables)
@@ -187,7 +192,13 @@ def build_lake(
                 "call `Lake.add_vectors(embedder)` afterwards"
             )
         return Lake(path).add(
-            source, engine=engine, spark=spark, on_error=on_error, keep_data=keep_data, progress=progress
+            source,
+            engine=engine,
+            spark=spark,
+            workers=workers,
+            on_error=on_error,
+            keep_data=keep_data,
+            progress=progress,
         )
     build(path, base, chosen, options)
     return Lake(path)

@@ -15,6 +15,7 @@ Build an index of every table below a directory (CSV, workbooks, Parquet, JSON a
 
   dfjoin build data/ lake.dfjoin                     with Spark, local by default
   dfjoin build data/ lake.dfjoin --engine inline     in this process, no Java needed
+  dfjoin build data/ lake.dfjoin --workers 8         in eight processes of this machine
   dfjoin build data/ lake.dfjoin --exclude '*/ssn'   leave columns out of the index
 
 The index holds a copy of every distinct value of the columns it indexes."""
@@ -35,6 +36,7 @@ def add_build_command(commands: Any) -> None:
     parser.add_argument("index", help="directory of the index, by custom NAME.dfjoin")
     parser.add_argument("--if-exists", choices=("error", "replace", "add"), default="error")
     parser.add_argument("--engine", choices=("spark", "inline"), help="where the work is done; by size if not given")
+    parser.add_argument("--workers", type=int, default=1, help="processes that read tables here (default 1)")
     parser.add_argument("--tables", action="append", help="pattern of the tables to read; may be repeated")
     parser.add_argument("--columns", action="append", help="pattern of table/column to index; may be repeated")
     parser.add_argument("--exclude", action="append", help="pattern of table/column to leave out")
@@ -97,6 +99,7 @@ def _build(options: argparse.Namespace) -> int:
         options.index,
         if_exists=options.if_exists,
         engine=options.engine,
+        workers=options.workers,
         tables=options.tables,
         columns=options.columns,
         exclude=options.exclude,

@@ -30,9 +30,9 @@ __all__ = ["main"]
 _WARMUP_HELP = """\
 Compile all kernels now, and not at their first use; in an image of a container, say.
 
-  dfjoin warmup
-
-They are kept beside the package, or in the directory that NUMBA_CACHE_DIR names."""
+  dfjoin warmup                for this processor; kept beside the package, or where NUMBA_CACHE_DIR says
+  dfjoin warmup --portable     for all processors of the level x86-64-v3, as a part of the package: for images of
+                               containers, and for installations that others use"""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -111,14 +111,15 @@ def _parsers() -> tuple[Parser, dict[str, Parser]]:
     add_graph_command(commands)
     add_explore_command(commands)
     add_maintenance_commands(commands)
-    add_command(commands, "warmup", _WARMUP_HELP, _warmup)
+    parser_of_warmup = add_command(commands, "warmup", _WARMUP_HELP, _warmup)
+    parser_of_warmup.add_argument("--portable", action="store_true", help="into the package, for many processors")
     return parser, commands.choices
 
 
 def _warmup(options: argparse.Namespace) -> int:
-    from dfjoin.cli.warmup import warm_up
+    from dfjoin.cli.warmup import warm_up, warm_up_portable
 
-    n_compiled, seconds = warm_up()
+    n_compiled, seconds = warm_up_portable() if options.portable else warm_up()
     if options.json:
         return print_json({"compiled": n_compiled, "seconds": round(seconds, 1)})
     if n_compiled:

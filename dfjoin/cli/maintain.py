@@ -118,6 +118,7 @@ def _add_reading_commands(commands: Any) -> None:
         parser.add_argument(
             "--engine", choices=("spark", "inline"), help="where the work is done; by size if not given"
         )
+        parser.add_argument("--workers", type=int, default=1, help="processes that read tables here (default 1)")
         parser.add_argument("--on-error", choices=("skip", "raise"), default="skip", help="unreadable tables")
         parser.add_argument("--quiet", action="store_false", dest="progress", help="show no progress")
 
@@ -171,7 +172,8 @@ def _replace(options: argparse.Namespace) -> int:
 
 def _reading(options: argparse.Namespace) -> dict[str, Any]:
     """Return the arguments that `add` and `replace` share."""
-    return {"engine": options.engine, "on_error": options.on_error, "progress": options.progress}
+    names = ("engine", "workers", "on_error", "progress")
+    return {name: getattr(options, name) for name in names}
 
 
 def _restore(options: argparse.Namespace) -> int:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+import platform
+import sys
 import tempfile
 import warnings
 from pathlib import Path
@@ -14,10 +17,11 @@ import pyarrow as pa
 from dfjoin.api import auto_join, build_lake, containment_join, discover_joinable
 from dfjoin.containment.external_join import SMALLEST_BUDGET
 from dfjoin.containment.subset_join import METHODS
-from dfjoin.errors import DfjoinWarning
+from dfjoin.errors import DfjoinError, DfjoinWarning
 from dfjoin.index.segment import Segment
 from dfjoin.kernels.lists.mergelist import sum_sets
 from dfjoin.kernels.numba._compile import watch
+from dfjoin.kernels.numba.shipped_kernels import SHIPPED, PortableTarget, ship_kernels
 from dfjoin.kernels.records import Sets, Tally
 from dfjoin.lake import Lake
 from dfjoin.programs.program import Program
@@ -25,7 +29,7 @@ from dfjoin.search.exact.read_ahead import ReadAhead
 from dfjoin.vectors.embedders import to_texts
 from dfjoin.vectors.fasttext_model import TrainingOptions, train_fasttext
 
-__all__ = ["warm_up"]
+__all__ = ["warm_up", "warm_up_portable"]
 
 _N = 300  # values of a column: enough for blocks, signatures and trees
 _STEPS: tuple[dict[str, Any], ...] = (
@@ -69,6 +73,40 @@ def warm_up() -> tuple[int, float]:
         _join()
         _contain(lake)
     return watch.n_compiled - n_before, watch.seconds - seconds_before
+
+
+def warm_up_portable() -> tuple[int, float]:
+    """Compile every kernel for all processors of a common level, and put them into the package itself.
+
+    Processes that find nothing in their own cache take them from there: those of other users, of containers that
+    cannot write, on other machines.
+
+    Returns
+    -------
+    n_compiled : int
+        Functions that were compiled.
+    seconds : float
+        What compiling them took.
+
+    Raises
+    ------
+    DfjoinError
+        If no level of processors is known for this machine, or the package cannot be written.
+    """
+    if not PortableTarget().level:
+        raise DfjoinError(
+            f"kernels for many processors can be made on x86_64, not on {platform.machine()}; "
+            "`dfjoin warmup` compiles them for this one"
+        )
+    try:
+        written = ship_kernels([sys.executable, "-m", "dfjoin", "warmup", "--json"])
+    except OSError as error:
+        raise DfjoinError(
+            f"the compiled kernels cannot be written to {SHIPPED}: {error.strerror}; call it as the user who may write "
+            "there, or `dfjoin warmup`, which keeps them in your own cache"
+        ) from error
+    found = json.loads(written)
+    return found["compiled"], found["seconds"]
 
 
 def _people() -> pd.DataFrame:

@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-__all__ = ["advise_willneed", "is_mapped", "map_npy"]
+__all__ = ["advise_willneed", "forget_pages", "is_mapped", "map_npy"]
 
 
 def map_npy(path: Path) -> NDArray[Any]:
@@ -84,3 +84,15 @@ def advise_willneed(array: NDArray[Any], start: int, end: int) -> None:
     first = array.ctypes.data + start * array.itemsize
     first -= first % mmap.PAGESIZE
     madvise(first, array.ctypes.data + end * array.itemsize - first, mmap.MADV_WILLNEED)
+
+
+def forget_pages(array: NDArray[Any]) -> None:
+    """Give back the memory of a stretch of a mapped file that was read; read again, it comes from the file.
+
+    Arrays that are not mapped stay as they are.
+    """
+    madvise = _madvise()
+    first = -(-array.ctypes.data // mmap.PAGESIZE) * mmap.PAGESIZE
+    end = (array.ctypes.data + array.nbytes) // mmap.PAGESIZE * mmap.PAGESIZE
+    if madvise is not None and end > first and is_mapped(array):
+        madvise(first, end - first, mmap.MADV_DONTNEED)

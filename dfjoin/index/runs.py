@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from dfjoin.index.component_files import save_array
 from dfjoin.index.layout import create_file, make_directory
-from dfjoin.index.mapping import map_npy
+from dfjoin.index.mapping import forget_pages, map_npy
 from dfjoin.kernels.lists.grouping import expand_groups
 from dfjoin.kernels.lists.postings import Entries, copy_values, merge_entries
 from dfjoin.kernels.sorting import argsort_u64
@@ -77,6 +77,17 @@ class Run:
             self.columns[indptr[0] : indptr[-1]],
         )
 
+    def forget(self, start: int, end: int) -> None:
+        """Give back the memory of the tokens `start` to `end`, where the run is mapped from files."""
+        for array, bounds in (
+            (self.value_bytes, self.value_offsets[[start, end]]),
+            (self.columns, self.indptr[[start, end]]),
+            (self.hash, (start, end)),
+            (self.value_offsets, (start, end)),
+            (self.indptr, (start, end)),
+        ):
+            forget_pages(array[bounds[0] : bounds[1]])
+
 
 def write_run(directory: Path, run: Run) -> None:
     """Write a run as ``.npy`` files into a new directory."""
@@ -132,6 +143,9 @@ def merge_runs(runs: list[Run], column_maps: list[NDArray[np.int32]], chunk_toke
     for starts, ends in zip(bounds, bounds[1:], strict=False):
         parts = [run.slice(int(s), int(e)) for run, s, e in zip(runs, starts, ends, strict=True)]
         yield _merge(parts, bases, maps)
+        del parts
+        for run, start, end in zip(runs, starts, ends, strict=True):
+            run.forget(int(start), int(end))
 
 
 def _merge(parts: list[Run], bases: NDArray[np.int64], column_map: NDArray[np.int32]) -> Run:

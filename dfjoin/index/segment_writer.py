@@ -172,8 +172,11 @@ _NOTHING = Run(
 
 
 def _map_all(path: Path, dtype: type) -> NDArray[Any]:
-    """Map a whole file as an array; an empty one cannot be mapped."""
-    return np.asarray(np.memmap(path, dtype, "c")) if path.stat().st_size else np.empty(0, dtype)
+    """Map a whole file as an array; an empty one cannot be mapped everywhere."""
+    if not path.stat().st_size:
+        return np.empty(0, dtype)
+    with pa.memory_map(str(path)) as file:
+        return np.frombuffer(file.read_buffer(), dtype)
 
 
 def _without_columns(run: Run, columns: NDArray[np.int32], n_columns: int) -> Iterator[Run]:
@@ -186,6 +189,7 @@ def _without_columns(run: Run, columns: NDArray[np.int32], n_columns: int) -> It
 def _token_arrays(run: Run, n_columns: int) -> dict[str, NDArray[Any]]:
     """Compute the components of the ``tokens`` group, and the cardinality of each column."""
     groups, list_indptr, list_columns = group_lists(run.indptr, run.columns, n_columns)
+    run.forget(0, run.n_tokens)
     n_groups = n_columns + list_indptr.size - 1
     group_indptr, tokens_of_groups = group_tokens(groups, n_groups)
     set_indptr, set_lists, positions, cardinalities = transpose_lists(

@@ -45,6 +45,8 @@ class BuildOptions:
         What makes vectors of the texts; None: no vectors.
     axes : tuple of AxisSpec or None
         Columns of numbers that make vectors together, beside latitude and longitude; None: neither.
+    workers : int
+        Processes of this machine that read tables; more than one ask for the engine "inline".
 
     Raises
     ------
@@ -60,6 +62,7 @@ class BuildOptions:
     progress: Shown = True
     embedder: Any = None
     axes: tuple[AxisSpec, ...] | None = None
+    workers: int = 1
 
     def __post_init__(self) -> None:
         check.check_choice(self.engine, "engine", (None, "spark", "inline"))
@@ -67,6 +70,13 @@ class BuildOptions:
         check.check_flag(self.keep_data, "keep_data")
         if not callable(self.progress):
             check.check_flag(self.progress, "progress")
+        if check.check_positive_int(self.workers, "workers") > 1:
+            if self.engine == "spark" or self.spark is not None:
+                raise InvalidParameterError(
+                    '`workers` are processes of engine="inline", and Spark has its own; leave out '
+                    f"workers={self.workers}"
+                )
+            object.__setattr__(self, "engine", "inline")
 
 
 def given_dialects(**given: Any) -> tuple[tuple[str, str, Any], ...]:

@@ -14,6 +14,7 @@ from dfjoin.index.signatures import SizeCounts, add_sizes, cut_partitions
 from dfjoin.ingest.balance import pack_runs, split_tables
 from dfjoin.ingest.build_options import BuildOptions
 from dfjoin.ingest.engine import Engine
+from dfjoin.ingest.process_engine import ProcessEngine
 from dfjoin.ingest.progress import Progress
 from dfjoin.ingest.read_task import RunMeta
 from dfjoin.ingest.requests import BuiltSegment, merge_request, read_built, read_meta, run_request
@@ -23,7 +24,7 @@ from dfjoin.types import IndexSettings, SkippedFile
 
 __all__ = ["freeze_partitions", "write_segments"]
 
-_TASK_INPUT_BYTES = 256 << 20  # no task reads more than this before its siblings get a share
+_TASK_INPUT_BYTES = 64 << 20  # no task reads more than this before its siblings get a share
 _TASKS_PER_SLOT = 3
 _SMALL_TASK = 8 << 20  # less than this is not worth a worker that has to start
 
@@ -42,7 +43,8 @@ def write_segments(
     engine : Engine
         Where tasks run.
     options : BuildOptions
-        What to do with a table that cannot be read, and whether to show progress.
+        What to do with a table that cannot be read, whether to show progress, and the number of processes to use
+        here in the place of the engine.
     written : Uncommitted
         Of the index; takes note of what is written.
 
@@ -57,6 +59,8 @@ def write_segments(
         If nothing can be read, or with ``on_error="raise"`` for the first table that cannot.
     """
     index = written.index
+    if options.workers > 1:
+        engine = ProcessEngine(options.workers)
     make_directories(index)
     tables = given.tables if isinstance(given.tables, TableSpool) else TableSpool(given.tables)
     n_tables = len(given.tables) + len(given.extra)

@@ -27,6 +27,9 @@ from dfjoin.values.profile import Profile, merge_profiles
 
 __all__ = ["merge_catalogs", "merge_into_segment", "merge_segments"]
 
+_CHUNK_TOKENS = 1 << 18
+"""Tokens that are merged at a time: some 60 MB with all that belongs to them."""
+
 
 def merge_into_segment(
     directories: list[Path],
@@ -67,14 +70,11 @@ def merge_into_segment(
             runs.append(read_run(part))
             owners.append(owner)
     tables, columns, maps = merge_catalogs(catalogs, settings.samples)
-    # The merged run is held once in any case, as a segment is written from it; the chunks bound what
-    # merging needs on top of that.
-    chunk = max(1 << 20, settings.segment_bytes // 256)
     # The parts of one run are consecutive stretches already, with the column ids that they keep.
     if len(catalogs) == 1 and bool(np.all((maps[0] == np.arange(maps[0].size)) | (maps[0] < 0))):
         merged: Iterable[Run] = runs
     else:
-        merged = merge_runs(runs, [maps[owner] for owner in owners], chunk)
+        merged = merge_runs(runs, [maps[owner] for owner in owners], _CHUNK_TOKENS)
     if on_part is not None:
         merged = _told(merged, runs, on_part)
     meta = write_segment(index, merged, SegmentRecords(tables, columns, _merge_skipped(catalogs, skipped)), settings)
@@ -108,7 +108,7 @@ def merge_segments(metas: list[SegmentMeta], index: Path, settings: IndexSetting
     catalogs = [segment.catalog for segment in segments]
     tables, columns, maps = merge_catalogs(catalogs, settings.samples, [s.alive_tables() for s in segments])
     runs = [run_of_segment(segment.tokens) for segment in segments]
-    merged = merge_runs(runs, maps, max(1 << 20, settings.segment_bytes // 256))
+    merged = merge_runs(runs, maps, _CHUNK_TOKENS)
     signed = merge_signatures(segments, maps) if settings.permutations else None
     records = SegmentRecords(tables, columns, _merge_skipped(catalogs, []))
     meta = write_segment(index, merged, records, settings, signed)

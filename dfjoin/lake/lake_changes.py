@@ -22,6 +22,7 @@ class LakeChanges(OpenedLake):
         *,
         engine: str | None = None,
         spark: Any = None,
+        workers: int = 1,
         full: bool = False,
         on_error: str = "skip",
         keep_data: bool = True,
@@ -40,7 +41,7 @@ class LakeChanges(OpenedLake):
             The session to use.
         full : bool, default False
             Read every file, even if its size, modification time or fingerprint say that it did not change.
-        on_error, keep_data, progress
+        workers, on_error, keep_data, progress
             As in `dfjoin.build_lake`.
 
         Returns
@@ -76,7 +77,7 @@ class LakeChanges(OpenedLake):
         from dfjoin.ingest.build_options import BuildOptions
         from dfjoin.store import change
 
-        options = BuildOptions(source, engine, spark, on_error, keep_data, progress)
+        options = BuildOptions(source, engine, spark, on_error, keep_data, progress, workers=workers)
         return self._move_to(change.add(self._snapshot.pool(), options, self._snapshot.moved_roots(), reads_all=full))
 
     def replace(
@@ -85,6 +86,7 @@ class LakeChanges(OpenedLake):
         *,
         engine: str | None = None,
         spark: Any = None,
+        workers: int = 1,
         on_error: str = "skip",
         keep_data: bool = True,
         progress: bool | Callable[[dict[str, Any]], object] = True,
@@ -93,7 +95,7 @@ class LakeChanges(OpenedLake):
 
         Parameters
         ----------
-        source, engine, spark, on_error, keep_data, progress
+        source, engine, spark, workers, on_error, keep_data, progress
             As in `add`.
 
         Returns
@@ -104,7 +106,7 @@ class LakeChanges(OpenedLake):
         from dfjoin.ingest.build_options import BuildOptions
         from dfjoin.store import change
 
-        options = BuildOptions(source, engine, spark, on_error, keep_data, progress)
+        options = BuildOptions(source, engine, spark, on_error, keep_data, progress, workers=workers)
         return self._move_to(change.add(self._snapshot.pool(), options, self._snapshot.moved_roots(), replaces=True))
 
     def remove(self, tables: str | list[str]) -> Self:

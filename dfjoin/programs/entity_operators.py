@@ -130,9 +130,13 @@ def name_table(kind: str, keys: str = "", values: str = "") -> NameTable:
     """
     meanings: dict[str, str] = {}
     names: dict[str, list[str]] = {}
-    for own in _lines()[kind]:
+    lines = _lines()[kind]
+    text = SEPARATOR.join(name for own in lines for name in own)
+    letters = scalar_names.plain_name(text, _LETTERS, ())  # of all names at once: a call makes the tables of letters
+    folded = (scalar_names.plain_name(name, (), _RULES) for name in letters.split(SEPARATOR))
+    for own in lines:
         names[own[0]] = list(own)
-        meanings.update((fold_name(name), own[0]) for name in own)
+        meanings.update((next(folded), own[0]) for _ in own)
     for key, value in zip(keys.split(SEPARATOR), values.split(SEPARATOR), strict=True) if keys else ():
         thing = meanings.get(fold_name(value), value)
         meanings[fold_name(key)] = meanings[fold_name(value)] = thing

@@ -98,6 +98,14 @@ def test_build_options_reach_the_index(run, folder, tmp_path):
     assert lake.settings.samples == 0
 
 
+def test_the_number_of_workers_reaches_builds_and_additions(run, folder, tmp_path):
+    path = tmp_path / "new"
+    for command in (("build", folder, path), ("add", path, folder), ("replace", path, folder)):
+        status, _, err = run(*command, "--workers", 0, "--quiet")
+        assert status == 2 and "`--workers` must be at least 1, got 0" in err
+        assert run(*command, "--workers", 2, "--quiet")[0] == 0
+
+
 def test_build_over_an_index_is_an_error_that_names_the_choices(run, folder, index):
     status, out, err = run("build", folder, index, "--engine", "inline", "--quiet")
     assert (status, out) == (2, "")

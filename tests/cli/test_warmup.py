@@ -15,6 +15,7 @@ import dfjoin.kernels
 from dfjoin.cli.main import main
 from dfjoin.cli.warmup import warm_up
 from dfjoin.kernels.numba._compile import watch
+from dfjoin.kernels.numba.shipped_kernels import SHIPPED
 from tests.benchmarks.cold_start import PROJECT, run_tour
 
 pytestmark = pytest.mark.skipif(bool(config.DISABLE_JIT), reason="nothing is compiled")
@@ -80,3 +81,35 @@ def test_what_was_compiled_is_told(monkeypatch, capsys):
     warm_up()
     assert main(["warmup"]) == 0
     assert capsys.readouterr().out == "3 functions compiled in 2 s\n"
+
+
+def test_portable_kernels_are_made_by_a_process_of_their_own(monkeypatch, capsys):
+    commands = []
+
+    def ship(command):
+        commands.append(command)
+        return '{"compiled": 3, "seconds": 2.4}'
+
+    monkeypatch.setattr("dfjoin.cli.warmup.ship_kernels", ship)
+    assert main(["warmup", "--portable"]) == 0
+    assert capsys.readouterr().out == "3 functions compiled in 2 s\n"
+    assert commands == [[sys.executable, "-m", "dfjoin", "warmup", "--json"]]
+
+
+def test_portable_kernels_that_cannot_be_made_or_kept(monkeypatch, capsys):
+    def fail(command):
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr("dfjoin.cli.warmup.ship_kernels", fail)
+    assert main(["warmup", "--portable"]) == 2
+    text = (
+        f"the compiled kernels cannot be written to {SHIPPED}: Permission denied; call it as the user who may write "
+        "there, or `dfjoin warmup`, which keeps them in your own cache"
+    )
+    assert text in capsys.readouterr().err
+    monkeypatch.setattr("platform.machine", lambda: "riscv64")
+    assert main(["warmup", "--portable"]) == 2
+    text = (
+        "kernels for many processors can be made on x86_64, not on riscv64; `dfjoin warmup` compiles them for this one"
+    )
+    assert text in capsys.readouterr().err

@@ -98,8 +98,8 @@ def test_work_is_cut_for_slots_but_not_into_crumbs():
         return driver._n_tasks(TableSpool(tables).work, n_slots, IndexSettings(**settings))
 
     assert n_tasks(100_000, 1) == n_tasks(100_000, 8) == 1
-    assert n_tasks(100_000_000, 1) == 1 and n_tasks(100_000_000, 2) == 6 and n_tasks(100_000_000, 64) == 12
-    assert n_tasks(10 << 30, 1) == 41
+    assert n_tasks(100_000_000, 1) == 2 and n_tasks(100_000_000, 2) == 6 and n_tasks(100_000_000, 64) == 12
+    assert n_tasks(10 << 30, 1) == 161
     assert n_tasks(100_000, 2, segment_bytes=50_000) == 6  # a run is not cut, and segments are to be small
 
 

@@ -1,16 +1,28 @@
 """How kernels are compiled: what is found in the cache, and who may call whom."""
 
+import importlib
 import os
 import pickle
+import platform
 import shutil
 import subprocess
 import sys
+import zipfile
+from pathlib import Path
 
 import numpy as np
 import pytest
 from numba import config
 
-from dfjoin.kernels.numba import cache_file, compile_turn, compile_watch, held_interrupts, kernel_sources
+from dfjoin.kernels.numba import (
+    cache_file,
+    compile_turn,
+    compile_watch,
+    held_interrupts,
+    kernel_cache,
+    kernel_sources,
+    shipped_kernels,
+)
 from dfjoin.kernels.numba._compile import njit_inner, njit_lean
 
 MODULES = (
@@ -19,7 +31,9 @@ MODULES = (
     compile_turn,
     compile_watch,
     held_interrupts,
+    kernel_cache,
     kernel_sources,
+    shipped_kernels,
 )
 """What a package of kernels needs to be compiled."""
 
@@ -403,3 +417,97 @@ def test_what_another_version_of_numba_compiled_is_not_run(kernels, tmp_path):
     assert run(USE) == ["6", "1"]
     data.write_bytes(of_other)
     assert run(USE) == ["6", "1"]
+
+
+SHIP = """
+import sys
+sys.path.insert(0, sys.argv[1])
+from dfjoin.kernels.numba.shipped_kernels import ship_kernels
+ship_kernels([sys.executable, *sys.argv[2:]])
+"""
+
+portable_only = pytest.mark.skipif(platform.machine() != "x86_64", reason="kernels are shipped for x86_64")
+
+
+def ship(root):
+    subprocess.run([sys.executable, "-c", SHIP, str(root), "-c", USE, str(root)], check=True, timeout=120)
+
+
+@compiled_only
+@modes_only
+@portable_only
+@pytest.mark.parametrize("has_place", [True, False])
+def test_kernels_of_the_package_are_not_compiled_by_who_cannot_write(read_only, has_place):
+    kernels = read_only.package / "dfjoin" / "kernels"
+    kernels.chmod(0o755)
+    ship(read_only.package)
+    kernels.chmod(0o555)
+    assert not list(kernels.rglob("__pycache__/*.nb?"))
+    if not has_place:
+        (read_only.home / ".cache").write_text("")
+        (read_only.temporary / f"dfjoin-numba-{os.getuid()}").write_text("")
+    assert read_only.run() == ["6", "0"]
+    assert not list(read_only.home.rglob("*.nb?")) and not list(read_only.temporary.rglob("*.nb?"))
+
+
+OTHERS = {
+    "a processor that lacks a feature": "import llvmlite.binding as b; f = b.get_host_cpu_features(); "
+    "f['avx2'] = False; b.get_host_cpu_features = lambda: f",
+    "another version of numba": "import numba; numba.__version__ = '0.0.1'",
+    "another machine": "import platform; platform.machine = lambda: 'aarch64'",
+}
+
+
+@compiled_only
+@portable_only
+@pytest.mark.parametrize("what", [*OTHERS, "an edited source"])
+def test_kernels_of_the_package_are_compiled_anew_for(kernels, tmp_path, what):
+    (kernels / "outer.py").write_text(SMALL_KERNEL)
+    ship(tmp_path)
+    if what not in OTHERS:
+        (kernels / "outer.py").write_text(SMALL_KERNEL.replace("t += a[i]", "t += 2 * a[i]"))
+    text = OTHERS.get(what, "") + USE
+    command = [sys.executable, "-c", text, str(tmp_path)]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["6" if what in OTHERS else "12", "1"]
+
+
+PROJECT = Path(__file__).parents[2]
+
+WARMUP = f"""
+import subprocess, sys
+assert sys.argv[1:] == ["warmup", "--portable"]
+subprocess.run([sys.executable, "-c", {SHIP!r}, ".", "-c", {USE!r}, "."], check=True)
+"""
+
+
+@compiled_only
+@portable_only
+@pytest.mark.parametrize("is_able", [True, False])
+def test_a_wheel_has_compiled_kernels_if_they_can_be_compiled(kernels, tmp_path, is_able):
+    pytest.importorskip("setuptools", "77")
+    (kernels / "outer.py").write_text(SMALL_KERNEL)
+    (kernels.parent / "_version.py").write_text('__version__ = "1"')
+    (kernels.parent / "__main__.py").write_text(WARMUP if is_able else "raise SystemExit(2)")
+    for name in ("pyproject.toml", "README.md", "LICENSE"):
+        shutil.copy(PROJECT / name, tmp_path)
+    shutil.copytree(PROJECT / "packaging", tmp_path / "packaging")
+    build = "import sys; sys.path.insert(0, 'packaging'); import kernel_backend; kernel_backend.build_wheel('.')"
+    done = subprocess.run([sys.executable, "-c", build], cwd=tmp_path, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    assert is_able or "the wheel has no compiled kernels" in done.stderr
+    (wheel,) = tmp_path.glob("dfjoin-1-*.whl")
+    with zipfile.ZipFile(wheel) as archive:
+        archive.extractall(tmp_path / "installed")
+    command = [sys.executable, "-c", USE, str(tmp_path / "installed")]
+    done = subprocess.run(command, cwd="/", capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["6", "0" if is_able else "1"]
+
+
+def test_building_a_wheel_needs_what_using_it_needs(monkeypatch):
+    pytest.importorskip("setuptools", "77")
+    monkeypatch.syspath_prepend(PROJECT / "packaging")
+    monkeypatch.chdir(PROJECT)
+    backend = importlib.import_module("kernel_backend")
+    assert any(one.startswith("numba") for one in backend.get_requires_for_build_wheel())
+    assert not any(one.startswith("numba") for one in backend.get_requires_for_build_editable())

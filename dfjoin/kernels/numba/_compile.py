@@ -3,12 +3,8 @@
 from __future__ import annotations
 
 import contextlib
-import os
-import stat
-import sys
-import tempfile
-from collections.abc import Callable, Iterable, Iterator
-from pathlib import Path
+import gc
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numba
@@ -18,16 +14,9 @@ from numba.core import cgutils, event
 from numba.core.compiler_lock import global_compiler_lock
 from numba.extending import intrinsic
 
-from dfjoin.kernels.numba.cache_file import KernelCacheFile
-from dfjoin.kernels.numba.compile_turn import CompileTurn
 from dfjoin.kernels.numba.compile_watch import CompileWatch
 from dfjoin.kernels.numba.held_interrupts import holding_interrupts
-from dfjoin.kernels.numba.kernel_sources import KernelSources
-
-try:
-    import fcntl
-except ImportError:  # Windows
-    fcntl = None  # type: ignore[assignment]
+from dfjoin.kernels.numba.kernel_cache import KernelCache
 
 __all__ = [
     "first_set_byte",
@@ -46,162 +35,44 @@ __all__ = [
 _MASK = (1 << 64) - 1
 _KERNELS = __package__.rpartition(".")[0]  # the package of all kernels, which this folder is a part of
 
-
-def _numba_has_a_place() -> bool:
-    """Tell whether numba can write its cache where the user says, beside this module, or in the user's cache."""
-
-    def probe() -> None:
-        """Be a function of this directory, as the kernels are."""
-
-    try:
-        numba.njit(cache=True)(probe)
-    except (RuntimeError, OSError):
-        return False
-    return True
-
-
-def _temporary_place() -> str:
-    """Return a temporary directory that nobody but this user can write; nothing where there is none.
-
-    Where the system has none, it lies in the scratch space that a cluster gives to a worker of Spark.
-    """
-    scratch = ",".join(os.environ.get(name, "") for name in ("SPARK_LOCAL_DIRS", "LOCAL_DIRS"))
-    try:
-        places = [tempfile.gettempdir()]
-    except OSError:
-        places = []
-    places += [place for place in scratch.split(",") if place]
-    return next((own for place in places if (own := _own_place(place))), "")
-
-
-def _own_place(parent: str) -> str:
-    """Return a directory of this user alone below a place of all; nothing where it cannot be had.
-
-    What lies in a cache is run, so that a directory of somebody else is not one.
-    """
-    user = os.getuid() if hasattr(os, "getuid") else 0
-    try:
-        place = Path(parent) / f"dfjoin-numba-{user}"
-        place.mkdir(mode=0o700, exist_ok=True)
-        found = place.lstat()
-        is_own = stat.S_ISDIR(found.st_mode) and (
-            os.name == "nt" or (found.st_uid == user and not found.st_mode & 0o77)
-        )
-        if is_own:
-            tempfile.TemporaryFile(dir=place).close()
-    except OSError:
-        return ""
-    return str(place) if is_own else ""
-
-
-_HAS_PLACE = _numba_has_a_place()
-_OWN_PLACE = "" if _HAS_PLACE else _temporary_place()
-_IS_KEPT = _HAS_PLACE or bool(_OWN_PLACE)
-_OPTIONS: dict[str, Any] = {"nogil": True, "cache": _IS_KEPT, "no_cfunc_wrapper": True}
-
-watch = CompileWatch(_KERNELS, _IS_KEPT)
+watch = CompileWatch(_KERNELS, KernelCache(lambda: None).is_kept)
 """What was compiled in this process."""
 event.register("numba:compile", watch)
 
 
-_SOURCES = KernelSources(Path(__file__).parents[1], _KERNELS)
-
-
-def _depends_on(function: Callable[..., Any], types_of_arguments: Iterable[Any]) -> Iterator[Path]:
-    """Yield the files that define a function and the named tuples that it is called with."""
-    yield Path(function.__code__.co_filename)
-    ahead = list(types_of_arguments)
-    while ahead:
-        type_ = ahead.pop()
-        if isinstance(type_, types.BaseTuple):
-            ahead += type_
-        if isinstance(type_, types.BaseNamedTuple):
-            file = getattr(sys.modules.get(type_.instance_class.__module__), "__file__", None)
-            if file is not None:
-                yield Path(file)
-
-
-@contextlib.contextmanager
-def _writing_alone(place: Path) -> Iterator[None]:
-    """Let one process at a time write to a cache: of two that add to the same index one would be lost."""
-    if fcntl is None:
-        yield
-        return
-    with (place / ".dfjoin.lock").open("ab") as stream:
-        fcntl.flock(stream, fcntl.LOCK_EX)
-        yield
-
-
-_TURNS: dict[str, CompileTurn] = {}
-"""Of the caches of this process, one for each folder of kernels. No folder imports one that imports it, so that two
-processes never wait for each other."""
-
-
-def _keep_by_sources(dispatcher: Any) -> None:
-    """Find in the cache only what was compiled, by any process, from the sources that it depends on as they are now.
-
-    Numba looks at the file of a function, and not at those of the functions that are compiled into it, nor of the
-    named tuples that it takes. A cache that can no longer be read or written, on a full disk for example,
-    costs time and not the search.
-
-    Before it loads a function numba imports all that it can compile (and SciPy with that), half a second in each
-    process. Machine code needs nothing of it unless it allocates; where a function has to be compiled, the compiler
-    does the same.
-    """
-    cache = dispatcher._cache
-    key_of = getattr(cache, "_index_key", None)
-    if key_of is None:
-        return
-
-    def key_by_sources(signature: Any, codegen: Any) -> tuple[Any, ...]:
-        files = _depends_on(dispatcher.py_func, getattr(signature, "args", signature))
-        return (*key_of(signature, codegen), _SOURCES.digest(*files))
-
-    cache._index_key = key_by_sources
-    cache._cache_file = KernelCacheFile(
-        cache.cache_path, cache._impl.filename_base, cache._impl.locator.get_source_stamp()
-    )
-    save = cache.save_overload
-
-    def save_or_not(signature: Any, compiled: Any) -> None:
-        with contextlib.suppress(OSError), _writing_alone(Path(cache.cache_path)):
-            save(signature, compiled)
-
-    cache.save_overload = save_or_not
-    turn = _TURNS.setdefault(cache.cache_path, CompileTurn(Path(cache.cache_path)))
-    load, compile_now = cache.load_overload, dispatcher.compile
-    if not dispatcher.targetoptions.get("_nrt", True):
-
-        def load(signature: Any, context: Any) -> Any:
-            with cache._guard_against_spurious_io_errors():
-                return cache._load_overload(signature, context)
-            return None
-
-    def load_or_wait(signature: Any, context: Any) -> Any:
-        found = load(signature, context)
-        return load(signature, context) if found is None and turn.take() else found
+def _find_in_cache(dispatcher: Any) -> None:
+    """Compile only what no cache has, in turn with the other processes that use the same cache."""
+    cache = KernelCache(dispatcher.py_func, allocates=dispatcher.targetoptions.get("_nrt", True))
+    dispatcher._cache = cache
+    compile_now = dispatcher.compile
 
     def compile_in_turn(signature: Any) -> Any:
-        with global_compiler_lock, turn.scope():
+        with global_compiler_lock, cache.turn.scope(), _pausing_collection():
             return compile_now(signature)
 
-    cache.load_overload = load_or_wait
     dispatcher.compile = compile_in_turn
 
 
-def _compile(function: Callable[..., Any], **options: Any) -> Any:
+@contextlib.contextmanager
+def _pausing_collection() -> Iterator[None]:
+    """Collect no garbage while numba compiles, which makes so many objects that this takes a tenth of the time."""
+    is_collecting = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if is_collecting:
+            gc.enable()
+
+
+def _compile(function: Callable[..., Any], is_cached: bool = True, **options: Any) -> Any:
     """Compile lazily, once for each combination of types.
 
     Numba would compile a function that is called with the constant 2 apart from one that is called with an integer;
     a variable that starts as 0 is such a constant when its type is first looked at. The machine code of both is the
     same, since small functions are inlined, so constants are taken as integers here.
     """
-    place = config.CACHE_DIR
-    try:
-        config.CACHE_DIR = _OWN_PLACE or place  # read when the function is decorated, and no setting of others
-        dispatcher = numba.njit(**(_OPTIONS | options))(function)
-    finally:
-        config.CACHE_DIR = place
+    dispatcher = numba.njit(nogil=True, no_cfunc_wrapper=True, **options)(function)
     if not config.DISABLE_JIT:
         resolve = dispatcher.get_call_template
 
@@ -217,7 +88,8 @@ def _compile(function: Callable[..., Any], **options: Any) -> Any:
 
         dispatcher.get_call_template = resolve_without_constants
         dispatcher._compile_for_args = compile_whole
-        _keep_by_sources(dispatcher)
+        if is_cached:
+            _find_in_cache(dispatcher)
     return dispatcher
 
 
@@ -262,7 +134,7 @@ def _for_kernels_alone(dispatcher: Any) -> Any:
 
 def njit_generic(function: Callable[..., Any]) -> Any:
     """Compile as `njit_inner`, for a function made of another, which has no place in the cache."""
-    return _for_kernels_alone(_compile(function, _nrt=False, no_cpython_wrapper=True, cache=False))
+    return _for_kernels_alone(_compile(function, is_cached=False, _nrt=False, no_cpython_wrapper=True))
 
 
 def njit_inlined(function: Callable[..., Any]) -> Any:

@@ -1,0 +1,182 @@
+"""Builds in several processes: the index of one process, and its errors."""
+
+import hashlib
+import os
+import re
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+import dfjoin
+from dfjoin.errors import EngineError, InvalidParameterError, TableReadError
+from dfjoin.ingest import driver, process_engine
+from dfjoin.ingest.build_options import BuildOptions
+
+pytestmark = pytest.mark.skipif(os.name != "posix", reason="signals end the workers here")
+
+
+@pytest.fixture
+def files(tmp_path, monkeypatch):
+    """Make a lake of twelve tables, one of which cannot be read, that is cut into six tasks."""
+    monkeypatch.setattr(driver, "_TASK_INPUT_BYTES", 2 * (32 << 10))
+    lake = tmp_path / "files"
+    lake.mkdir()
+    for number in range(11):
+        rows = "".join(f"{i},town {i * number},{i % 7}\n" for i in range(number, 60))
+        (lake / f"t{number:02d}.csv").write_text(f"id,town,day\n{rows}")
+    (lake / "t05.parquet").write_bytes(b"no table")
+    return lake
+
+
+def build(files, index, workers, **options):
+    return dfjoin.build_lake(files, index, workers=workers, engine="inline", progress=False, **options)
+
+
+def content(index):
+    """Return the files of the segments of an index, but for their own names."""
+    paths = sorted(path for path in (index / "segments").rglob("*") if path.is_file())
+    return [(path.name, hashlib.sha256(path.read_bytes()).hexdigest()) for path in paths]
+
+
+def started(monkeypatch):
+    """Return the processes that an engine starts, as it does."""
+    found = []
+
+    class Noted(subprocess.Popen):
+        def __init__(self, *args, **kws):
+            super().__init__(*args, **kws)
+            found.append(self)
+
+    monkeypatch.setattr(process_engine.subprocess, "Popen", Noted)
+    return found
+
+
+def test_the_index_does_not_depend_on_the_number_of_processes(files, tmp_path, monkeypatch):
+    lakes = [build(files, tmp_path / "1", 1)]
+    workers = started(monkeypatch)
+    for n in (2, 3):
+        workers.clear()
+        lakes.append(build(files, tmp_path / str(n), n))
+        assert len(workers) == n - 1 and all(worker.returncode == 0 for worker in workers)
+        assert not list((tmp_path / str(n)).glob("runs/*"))
+    assert content(tmp_path / "1") == content(tmp_path / "2") == content(tmp_path / "3")
+    for lake in lakes:
+        assert [record["name"] for record in lake.info()["skipped"]] == ["t05.parquet"]
+        assert len(lake.tables) == 11 and lake.check().empty
+
+
+def test_the_first_table_that_cannot_be_read_is_the_error(files, tmp_path):
+    (files / "t10.csv").unlink()
+    (files / "t10.parquet").write_bytes(b"no table")
+    for workers in (1, 2):
+        with pytest.raises(TableReadError, match=r"the table `t05\.parquet` cannot be read"):
+            build(files, tmp_path / "index", workers, on_error="raise")
+        assert not (tmp_path / "index").exists()
+
+
+def test_tables_that_are_added(files, tmp_path):
+    late = files / "t10.csv"
+    late.rename(tmp_path / "late.csv")
+    lake = build(files, tmp_path / "index", 2)
+    (tmp_path / "late.csv").rename(late)
+    assert lake.add(files, workers=2, progress=False).version == 2
+    assert len(lake.tables) == 11
+
+
+def test_a_worker_that_is_killed_is_an_error_and_leaves_nothing(files, tmp_path, monkeypatch):
+    workers = started(monkeypatch)
+
+    def kill():
+        while not workers:
+            time.sleep(0.01)
+        workers[0].kill()
+
+    threading.Thread(target=kill).start()
+    text = (
+        "a worker process of the build was killed by signal 9; if memory was short, pass fewer `workers` or a smaller "
+        "settings['task_bytes']"
+    )
+    with pytest.raises(EngineError, match=re.escape(text)):
+        build(files, tmp_path / "index", 2)
+    assert not (tmp_path / "index").exists()
+    assert all(worker.returncode is not None for worker in workers)
+
+
+def test_what_a_worker_raises_is_raised_here():
+    requests = process_engine._Requests(['{"task": "no such task", "progress": null}'] * 2)
+    with pytest.raises(KeyError, match="no such task"), process_engine._Workers(1) as workers:
+        workers.carry_out(requests)
+        workers.wait()
+    assert requests.take() is None
+
+
+def test_databases_are_read_here():
+    at = '{"task": "run", "roots": [{"kind": "%s"}], "sources": [{}]}'
+    requests = process_engine._Requests([at % "database", at % "files", at % "database", at % "files"])
+    assert requests.take()[0] == 1
+    assert [requests.take(is_here=True)[0] for _ in range(2)] == [0, 2]
+    assert requests.take()[0] == 3 and requests.take() is None and requests.take(is_here=True) is None
+
+
+SCRIPT = """
+import sys
+from pathlib import Path
+import dfjoin
+from dfjoin.ingest import driver
+
+driver._TASK_INPUT_BYTES = 2 * (32 << 10)
+print("began", flush=True)
+lake = dfjoin.build_lake(sys.argv[1], sys.argv[2], workers=3, progress=False)
+print(len(lake.tables))
+"""
+
+
+def test_a_script_needs_no_guard(files, tmp_path):
+    (tmp_path / "script.py").write_text(SCRIPT)
+    command = [sys.executable, tmp_path / "script.py", files, tmp_path / "index"]
+    environment = os.environ | {"PYTHONPATH": str(Path(dfjoin.__file__).parents[1])}
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=300)
+    assert done.stdout.split() == ["began", "11"], done.stderr
+
+
+def children_of(pid):
+    return [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="/proc tells the children of a process")
+@pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGKILL])
+def test_workers_end_with_the_process_that_started_them(files, tmp_path, sent):
+    command = [sys.executable, "-c", SCRIPT, files, tmp_path / "index"]
+    environment = os.environ | {"PYTHONPATH": str(Path(dfjoin.__file__).parents[1])}
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    with subprocess.Popen(command, env=environment, start_new_session=True, **pipes) as process:
+        assert process.stdout.readline() == "began\n"
+        while len(children := children_of(process.pid)) < 2:
+            time.sleep(0.01)
+        if sent == signal.SIGINT:
+            os.killpg(process.pid, sent)  # as a terminal does
+        else:
+            process.kill()
+        process.communicate(timeout=120)
+    until = time.monotonic() + 60
+    while any(Path(f"/proc/{child}").exists() for child in children) and time.monotonic() < until:
+        time.sleep(0.02)
+    assert not any(Path(f"/proc/{child}").exists() for child in children)
+    assert process.returncode == -sent
+    if sent == signal.SIGINT:
+        assert not (tmp_path / "index").exists()
+
+
+def test_wrong_numbers_of_workers():
+    with pytest.raises(InvalidParameterError, match=r"`workers` must be at least 1, got 0"):
+        BuildOptions("data", workers=0)
+    text = '`workers` are processes of engine="inline", and Spark has its own; leave out workers=2'
+    for spark in ({"engine": "spark"}, {"spark": object()}):
+        with pytest.raises(InvalidParameterError, match=re.escape(text)):
+            BuildOptions("data", workers=2, **spark)
+    assert BuildOptions("data", workers=2).engine == "inline"
