@@ -12,13 +12,14 @@ from numpy.typing import NDArray
 
 from dfjoin.kernels.lists.postings import build_directory, copy_values, directory_bits
 from dfjoin.kernels.lists.vocabulary import find_tokens
+from dfjoin.kernels.ragged import expand_stretches
 from dfjoin.kernels.records import Dictionary
-from dfjoin.kernels.sorting import argsort_u64
+from dfjoin.kernels.sorting import argsort_u64, distinct_numbers
 from dfjoin.types import IndexSettings
 from dfjoin.values.normalize import unite_value_sets
 from dfjoin.values.value_set import ValueSet
 
-__all__ = ["KeyIndex", "Vocabulary", "concat_values", "find_values", "number_rows", "pair_codes"]
+__all__ = ["KeyIndex", "Vocabulary", "concat_values", "expand_pairs", "find_values", "number_rows", "pair_codes"]
 
 
 _MOST_PAIRS = 1 << 24
@@ -153,7 +154,7 @@ class KeyIndex:
         codes = self.match(parts)
         own, _, _ = number_rows([(part.codes, len(part)) for part in parts])
         is_new = (codes < 0) & (own >= 0)
-        known = np.unique(own[is_new])
+        known = distinct_numbers(own[is_new])
         codes = np.where(is_new, self.n_keys + np.searchsorted(known, own), codes)
         return codes, self.n_keys + int(known.size)
 
@@ -221,7 +222,7 @@ def _find_pairs(pairs: NDArray[np.int64], known: NDArray[np.int64]) -> NDArray[n
 def _distinct_pairs(pairs: NDArray[np.int64], end: int) -> NDArray[np.int64]:
     """Return the distinct pairs, which are below `end`, sorted."""
     if not _is_dense(end, pairs.size):
-        return np.unique(pairs[pairs >= 0])
+        return distinct_numbers(pairs[pairs >= 0])
     occurs = np.zeros(end + 1, bool)  # the last one takes the pair -1
     occurs[pairs] = True
     return np.flatnonzero(occurs[:-1])
@@ -235,6 +236,41 @@ def _is_dense(end: int, n_rows: int) -> bool:
 def _codes_of(values: ValueSet, vocabulary: Vocabulary) -> NDArray[np.int64]:
     """Return for each row of a value set the code that its value has in a vocabulary, -1 for none."""
     return np.append(vocabulary.codes_of(values), -1)[values.codes]  # the last one serves code -1, the null
+
+
+def expand_pairs(
+    left: NDArray[np.integer], right: NDArray[np.integer], n_keys: int
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Pair rows of equal code, in order of the left row, then of the right one.
+
+    Parameters
+    ----------
+    left, right : ndarray of int64
+        Code of each row, -1 for none.
+    n_keys : int
+        Codes are below it.
+
+    Returns
+    -------
+    left_rows, right_rows : ndarray of int64, shape (n_pairs,)
+
+    Notes
+    -----
+    O(rows + pairs); where each code has one right row at most, nothing is sorted.
+    """
+    rows = np.flatnonzero(right >= 0)
+    counts = np.bincount(right[rows], minlength=n_keys)
+    if counts.max(initial=0) <= 1:
+        row_of = np.full(n_keys + 1, -1)  # the last one serves code -1
+        row_of[right[rows]] = rows
+        partners = row_of[left]
+        matched = np.flatnonzero(partners >= 0)
+        return matched, partners[matched]
+    order = rows[np.argsort(right[rows], kind="stable")]
+    starts = np.cumsum(counts) - counts
+    matched = np.flatnonzero(left >= 0)
+    repeats = counts[left[matched]]
+    return np.repeat(matched, repeats), order[expand_stretches(starts[left[matched]], repeats)]
 
 
 def concat_values(parts: Sequence[ValueSet], settings: IndexSettings) -> ValueSet:

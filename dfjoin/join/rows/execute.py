@@ -21,14 +21,13 @@ from dfjoin.join.aggregate import (
     count_disagreeing,
     take_rows,
 )
-from dfjoin.join.keys import expand_pairs
 from dfjoin.join.options import JoinOptions
 from dfjoin.join.output_names import free_name, output_names, taken_names
 from dfjoin.join.plan import JoinStep
 from dfjoin.join.rows.right_facts import FrameFacts, RightFacts
 from dfjoin.values.cells import CONVERSION_ERRORS
 from dfjoin.values.frames import as_objects, workable_frame
-from dfjoin.values.key_index import KeyIndex
+from dfjoin.values.key_index import KeyIndex, expand_pairs
 
 __all__ = [
     "MARKS",
@@ -127,7 +126,7 @@ def match_marks(kinds: NDArray[np.object_], pairs: Any, of_row: NDArray[np.int64
     """
     chances = pairs.chances if pairs.chances.size else np.full(pairs.left.size, np.nan)
     numbers = [np.append(one, np.nan)[of_row] for one in (pairs.distances, chances)]
-    told = pd.Series([None if number < 0 else kinds[number] for number in of_row.tolist()], dtype="str")
+    told = pd.Series(np.append(kinds, np.array([None], object)), dtype="str").take(of_row).reset_index(drop=True)
     return pd.DataFrame(dict(zip(MARKS, (told, *numbers), strict=True)))
 
 

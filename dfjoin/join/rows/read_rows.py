@@ -13,7 +13,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from dfjoin.join.aggregate import nullable_column
-from dfjoin.join.keys import KeyColumns, expand_pairs, take_values
+from dfjoin.join.keys import KeyColumns, take_values
 from dfjoin.join.output_names import stem_of
 from dfjoin.join.plan import JoinStep
 from dfjoin.join.relation.frame_relation import text_columns
@@ -31,7 +31,7 @@ from dfjoin.search.transform.candidate_programs import spell_values
 from dfjoin.store.table import LakeTable
 from dfjoin.transform.evidence.prepared_columns import SETTINGS
 from dfjoin.transform.evidence.transform_join import TransformJoin, join_rows
-from dfjoin.values.key_index import KeyIndex, Vocabulary, concat_values, find_values
+from dfjoin.values.key_index import KeyIndex, Vocabulary, concat_values, expand_pairs, find_values
 from dfjoin.values.normalize import normalize_column, unite_value_sets
 from dfjoin.values.value_set import ValueSet
 

@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from dfjoin.kernels.sorting import distinct_numbers
 from dfjoin.programs.program import Program
 from dfjoin.transform.evidence.chance import (
     SAMPLE_VALUES,
@@ -198,7 +199,7 @@ class Outcome:
         """Estimated share of the joined source values that do not owe their hit to sharing a result."""
         is_made = (self.source_codes >= 0) & (self.outputs.codes >= 0)
         keys = self.source_codes[is_made].astype(np.int64) * len(self.outputs) + self.outputs.codes[is_made]
-        made = np.unique(keys) % max(1, len(self.outputs))  # the result of each distinct source value
+        made = distinct_numbers(keys) % max(1, len(self.outputs))  # the result of each distinct source value
         counts = np.bincount(made, minlength=len(self.outputs))
         is_hit, is_shared = self.hits[made] >= 0, counts[made] > 1
         n_single = int((~is_shared).sum())
@@ -222,7 +223,8 @@ class Outcome:
         is_joined = (self.row_targets >= 0) & (self.source_codes >= 0)
         joined = self.row_targets[is_joined]
         if not self.multiplicity.are_rows:
-            joined = np.unique(self.source_codes[is_joined].astype(np.int64) * self.n_target + joined) % self.n_target
+            pairs = self.source_codes[is_joined].astype(np.int64) * self.n_target + joined
+            joined = distinct_numbers(pairs) % self.n_target
         own = np.bincount(joined, minlength=self.n_target)
         reached = int(self.multiplicity.counts[own > 0].sum())
         return max(joined.size, reached) / max(1, int((own * self.multiplicity.counts).sum()))
