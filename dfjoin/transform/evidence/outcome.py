@@ -22,7 +22,8 @@ from dfjoin.transform.evidence.chance import (
     other_digits,
     without_constants,
 )
-from dfjoin.transform.evidence.prepared_columns import SETTINGS, Column, count_distinct, match_rows
+from dfjoin.transform.evidence.prepared_columns import SETTINGS, Column, count_distinct
+from dfjoin.values.key_index import Vocabulary
 from dfjoin.values.normalize import normalize_column
 from dfjoin.values.value_set import ValueSet
 
@@ -153,7 +154,7 @@ class Outcome:
     def _hit_rate(self, texts: list[str]) -> float:
         """Return the share of some texts that are target values."""
         values = normalize_column(pa.array(texts, pa.string()), SETTINGS)
-        return float((match_rows(values, self.target) >= 0).mean()) if len(values) else 0.0
+        return float((Vocabulary(self.target).codes_of(values) >= 0).mean()) if len(values) else 0.0
 
     @cached_property
     def bits(self) -> float:
@@ -265,7 +266,7 @@ def evaluate(
     by_name = {column.name: column for column in source}
     arrays = [by_name[name].array for name in program.columns]
     outputs = normalize_column(program.apply(arrays), SETTINGS)
-    hits = match_rows(outputs, target)
+    hits = Vocabulary(target).codes_of(outputs)
     codes = main.values.codes
 
     def results(other: Program, rows: NDArray[np.int64]) -> pa.Array:

@@ -15,8 +15,8 @@ from dfjoin._visible import visible_lines
 from dfjoin.errors import InvalidParameterError, InvalidTypeError
 from dfjoin.programs.confidence import Confidence
 from dfjoin.programs.program import Program
-from dfjoin.transform.evidence.prepared_columns import SETTINGS, Column, as_columns, match_rows
-from dfjoin.values.key_index import expand_pairs, pair_codes
+from dfjoin.transform.evidence.prepared_columns import SETTINGS, Column, as_columns
+from dfjoin.values.key_index import Vocabulary, expand_pairs, pair_codes
 from dfjoin.values.normalize import normalize_column
 
 __all__ = ["MAX_PROGRAMS", "RankedProgram", "RowJoin", "TransformJoin", "join_rows"]
@@ -254,6 +254,7 @@ def join_rows(found: TransformJoin, left: Table, right: Table) -> RowJoin:
     sources = {column.name: column.array for column in as_columns(source)}
     targets = {column.name: column.array for column in as_columns(target)}
     wanted = normalize_column(found.target.apply([targets[name] for name in found.target.columns]), SETTINGS)
+    vocabulary = Vocabulary(wanted)
     n_rows = len(next(iter(sources.values())))
     chosen = np.full(n_rows, -1, np.int64)
     program_of = np.full(n_rows, -1, np.int16)
@@ -261,7 +262,7 @@ def join_rows(found: TransformJoin, left: Table, right: Table) -> RowJoin:
         outputs = normalize_column(ranked.program.apply([sources[name] for name in ranked.program.columns]), SETTINGS)
         if len(outputs) == 0:
             continue
-        hits = match_rows(outputs, wanted)
+        hits = vocabulary.codes_of(outputs)
         row_targets = np.where(outputs.codes >= 0, hits[outputs.codes], -1)
         is_new = (chosen < 0) & (row_targets >= 0)
         chosen[is_new], program_of[is_new] = row_targets[is_new], number
