@@ -235,7 +235,7 @@ def find_lost_zeros_between(integers: QueryColumn, texts: ValueSet) -> LostZeros
         The width is 0 when none is better.
     """
     widths = _widths(integers.profile)
-    if not widths:
+    if not widths or texts.integers is not None:  # whole numbers have no zeros in front
         return LostZeros(0, 0, 0)
     lengths = np.diff(texts.offsets)
     begins_with_zero = (lengths > 1) & (texts.data[texts.offsets[:-1]] == ord("0"))

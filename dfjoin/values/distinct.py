@@ -8,7 +8,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from dfjoin.kernels.texts import strings
-from dfjoin.kernels.texts.integers import number_integers, write_integers
+from dfjoin.kernels.texts.integers import HeldIntegers, number_integers, write_integers
 from dfjoin.kernels.texts.numbers import INTEGER
 from dfjoin.values.unicode import ascii_table, fold_table, identity_table, normalize_text
 from dfjoin.values.value_set import PADDING, ValueSet, keep_values, pack_strings, read_only, table_size
@@ -119,16 +119,15 @@ def distinct_integers(
         As of `distinct_values`.
     """
     n = numbers.size
-    codes, distinct = np.empty(n, np.int32), np.empty(n, np.int64)
-    slots = np.zeros(table_size(n), np.int32)
-    size = number_integers(read_only(numbers), read_only(is_null), slots, distinct, codes)
-    distinct = read_only(distinct[:size].copy())
+    codes, room = np.empty(n, np.int32), HeldIntegers(np.zeros(table_size(n), np.int32), np.empty(n, np.int64))
+    size = number_integers(read_only(numbers), read_only(is_null), room, codes)
+    distinct = read_only(room.numbers[:size].copy())
     longest = max(len(str(bound)) for bound in (distinct.min(initial=0), distinct.max(initial=0)))
     data = np.empty(longest * distinct.size + PADDING, np.uint8)
     offsets, hashes = np.zeros(distinct.size + 1, np.int64), np.empty(distinct.size, np.uint64)
     write_integers(distinct, np.uint64(seed), data, offsets, hashes)
     classes = np.full(distinct.size, INTEGER, np.int8)
-    values = ValueSet(hashes, data, offsets, classes, codes, integers=distinct)
+    values = ValueSet(hashes, data, offsets, classes, codes, integers=HeldIntegers(read_only(room.slots), distinct))
     is_null_text = np.zeros(distinct.size, bool)
     for one in null_hashes:  # those of a few texts
         is_null_text |= hashes == one

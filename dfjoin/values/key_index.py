@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from dfjoin.kernels.lists.vocabulary import HeldValues, enter_values, find_numbers
 from dfjoin.kernels.ragged import expand_stretches
 from dfjoin.kernels.sorting import distinct_numbers
-from dfjoin.kernels.texts.integers import HeldIntegers, enter_integers, find_integers
+from dfjoin.kernels.texts.integers import find_integers
 from dfjoin.types import IndexSettings
 from dfjoin.values.normalize import unite_value_sets
 from dfjoin.values.value_set import ValueSet, read_only, table_size
@@ -61,7 +61,7 @@ class Vocabulary:
             return last[1]
         codes = np.empty(len(values), np.int64)
         if values.integers is not None and self._values.integers is not None:
-            find_integers(values.integers, self._numbers, codes)
+            find_integers(values.integers.numbers, self._values.integers, codes)
         else:
             find_numbers(values.hashes, values.offsets, values.data, self._texts, codes)
         self._last = values, read_only(codes)
@@ -73,15 +73,6 @@ class Vocabulary:
         slots = np.zeros(table_size(len(self._values)), np.uint64)
         enter_values(self._values.hashes, slots)
         return HeldValues(read_only(slots), self._values.offsets, self._values.data)
-
-    @cached_property
-    def _numbers(self) -> HeldIntegers:
-        """The integers as a hash table."""
-        integers = self._values.integers
-        assert integers is not None
-        slots = np.zeros(table_size(integers.size), np.int32)
-        enter_integers(integers, slots)
-        return HeldIntegers(read_only(slots), integers)
 
 
 @dataclass(frozen=True)

@@ -133,7 +133,7 @@ def _integer_range(values: ValueSet) -> tuple[int, int, bool]:
     if values.integers is None:
         smallest, largest, has_range = spellings.integer_range(values.data, values.offsets)
         return int(smallest), int(largest), bool(has_range)
-    smallest, largest = int(values.integers.min()), int(values.integers.max())
+    smallest, largest = (int(end) for end in (values.integers.numbers.min(), values.integers.numbers.max()))
     return smallest, largest, smallest > -_TOO_LARGE and largest < _TOO_LARGE
 
 

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from dfjoin.kernels.texts.integers import HeldIntegers
+
 __all__ = ["PADDING", "ValueSet", "keep_values", "pack_strings", "read_only", "table_size"]
 
 PADDING = 8
@@ -33,8 +35,8 @@ class ValueSet:
         The reading of all-digit dates that was applied, if any.
     nulls : tuple of str
         Texts that the other values made nulls.
-    integers : ndarray of int64, shape (n_values,), or None
-        The values as numbers, where the column held whole numbers; None where it held anything else.
+    integers : HeldIntegers or None
+        The values as numbers, where all are whole numbers that a column held as such.
 
     Notes
     -----
@@ -48,7 +50,7 @@ class ValueSet:
     codes: NDArray[np.int32] = field(default_factory=lambda: np.empty(0, np.int32))
     date_order: str = ""
     nulls: tuple[str, ...] = ()
-    integers: NDArray[np.int64] | None = None
+    integers: HeldIntegers | None = None
 
     def __post_init__(self) -> None:
         for array in (self.hashes, self.data, self.offsets, self.classes):
@@ -97,9 +99,8 @@ def keep_values(values: ValueSet, is_held: NDArray[np.bool_]) -> ValueSet:
     data = np.zeros(int(offsets[-1]) + PADDING, np.uint8)
     data[: int(offsets[-1])] = values.data[: int(values.offsets[-1])][np.repeat(is_held, lengths)]
     numbers = np.append(np.where(is_held, np.cumsum(is_held) - 1, -1), -1).astype(np.int32)
-    integers = None if values.integers is None else read_only(values.integers[held])
     packed = {"hashes": values.hashes[held], "data": data, "offsets": offsets, "classes": values.classes[held]}
-    return replace(values, **packed, codes=numbers[values.codes], integers=integers)
+    return replace(values, **packed, codes=numbers[values.codes], integers=None)
 
 
 def pack_strings(values: list[str]) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:

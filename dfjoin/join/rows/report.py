@@ -343,8 +343,9 @@ def _step_examples(
     O(rows).
     """
     index, theirs = codes
-    has_partner = np.zeros(index.n_keys + 1, bool)  # the last one serves code -1, the null
-    has_partner[theirs[(theirs >= 0) & (theirs < index.n_keys)]] = True
+    has_partner = np.zeros(max(index.n_keys, int(theirs.max(initial=0)) + 1) + 1, bool)
+    has_partner[theirs] = True
+    has_partner[-1] = False  # that of code -1, the null
     is_joined = has_partner[index.codes]
     alone = np.flatnonzero((index.codes >= 0) & ~is_joined)
     row_of = np.full(index.n_keys, -1)

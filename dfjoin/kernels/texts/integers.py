@@ -10,10 +10,24 @@ from numpy.typing import NDArray
 from dfjoin.kernels.hashing import K0, K1, hash_bytes
 from dfjoin.kernels.numba._compile import mum, njit_inner, njit_lean, prefetch
 
-__all__ = ["HeldIntegers", "enter_integers", "find_integers", "number_integers", "write_integers"]
+__all__ = ["HeldIntegers", "find_integers", "number_integers", "write_integers"]
 
 _BLOCK = 32
 _MIXED = np.uint64(K0 ^ K1)
+
+
+class HeldIntegers(NamedTuple):
+    """The distinct integers of a column in the order of their first row, with a hash table over them.
+
+    Attributes
+    ----------
+    slots : ndarray of int32, shape (power of two above n,)
+        The number of an integer + 1, 0 where there is none.
+    numbers : ndarray of int64
+    """
+
+    slots: NDArray[np.int32]
+    numbers: NDArray[np.int64]
 
 
 @njit_inner
@@ -23,7 +37,7 @@ def _slot_of(number, mask):
 
 
 @njit_lean
-def number_integers(numbers, is_null, slots, distinct, codes):
+def number_integers(numbers, is_null, held, codes):
     """Number the distinct integers of a column in the order of their first row.
 
     Parameters
@@ -31,10 +45,8 @@ def number_integers(numbers, is_null, slots, distinct, codes):
     numbers : ndarray of int64, shape (n,)
     is_null : ndarray of bool, shape (n,) or (0,)
         Rows without a number, empty where there are none.
-    slots : ndarray of int32, shape (power of two above n,)
-        Filled with 0 at first; receives the number of an integer + 1.
-    distinct : ndarray of int64, shape (n,)
-        Receives the distinct integers.
+    held : HeldIntegers
+        Slots filled with 0, and room for n integers: receives them.
     codes : ndarray of int32, shape (n,)
         Receives the number of each row's integer, -1 for a null.
 
@@ -47,6 +59,7 @@ def number_integers(numbers, is_null, slots, distinct, codes):
     -----
     Open addressing; the slots of a block of rows are asked for ahead, so that their misses overlap. O(n) expected.
     """
+    slots, distinct = held
     n = numbers.shape[0]
     mask = np.int64(slots.shape[0] - 1)
     has_nulls = is_null.shape[0] > 0
@@ -110,40 +123,6 @@ def write_integers(numbers, seed, data, offsets, hashes):
         hashes[i] = hash_bytes(data, begin, end - begin, seed)
 
 
-class HeldIntegers(NamedTuple):
-    """Distinct integers, and `slots` as `enter_integers` fills them."""
-
-    slots: NDArray[np.int32]
-    integers: NDArray[np.int64]
-
-
-@njit_lean
-def enter_integers(integers, slots):
-    """Enter distinct integers into a hash table.
-
-    Parameters
-    ----------
-    integers : ndarray of int64, shape (n,)
-    slots : ndarray of int32, shape (power of two above n,)
-        Filled with 0 at first; receives the number of an integer + 1.
-
-    Notes
-    -----
-    O(n) expected.
-    """
-    n = integers.shape[0]
-    mask = np.int64(slots.shape[0] - 1)
-    for first in range(0, n, _BLOCK):
-        last = min(n, first + _BLOCK)
-        for i in range(first, last):
-            prefetch(slots, _slot_of(integers[i], mask))
-        for i in range(first, last):
-            slot = _slot_of(integers[i], mask)
-            while slots[slot] != 0:
-                slot = (slot + 1) & mask
-            slots[slot] = i + 1
-
-
 @njit_lean
 def find_integers(integers, held, codes):
     """Find the number that each integer has among others.
@@ -168,9 +147,9 @@ def find_integers(integers, held, codes):
             prefetch(slots, _slot_of(integers[i], mask))
         for i in range(first, last):
             codes[i] = _slot_of(integers[i], mask)
-            prefetch(held.integers, np.int64(slots[codes[i]]) - 1)
+            prefetch(held.numbers, np.int64(slots[codes[i]]) - 1)
         for i in range(first, last):
             slot = codes[i]
-            while slots[slot] != 0 and held.integers[slots[slot] - 1] != integers[i]:
+            while slots[slot] != 0 and held.numbers[slots[slot] - 1] != integers[i]:
                 slot = (slot + 1) & mask
             codes[i] = slots[slot] - 1
