@@ -99,8 +99,8 @@ def keep_values(values: ValueSet, is_held: NDArray[np.bool_]) -> ValueSet:
     data = np.zeros(int(offsets[-1]) + PADDING, np.uint8)
     data[: int(offsets[-1])] = values.data[: int(values.offsets[-1])][np.repeat(is_held, lengths)]
     numbers = np.append(np.where(is_held, np.cumsum(is_held) - 1, -1), -1).astype(np.int32)
-    packed = {"hashes": values.hashes[held], "data": data, "offsets": offsets, "classes": values.classes[held]}
-    return replace(values, **packed, codes=numbers[values.codes], integers=None)
+    packed = ValueSet(values.hashes[held], data, offsets, values.classes[held], numbers[values.codes])
+    return replace(packed, date_order=values.date_order, nulls=values.nulls)
 
 
 def pack_strings(values: list[str]) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:

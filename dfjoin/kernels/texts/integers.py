@@ -108,7 +108,7 @@ def write_integers(numbers, seed, data, offsets, hashes):
         rest = np.uint64(number)
         if number < 0:
             data[begin] = 45
-            rest = np.uint64(0) - rest
+            rest = np.uint64(-(number + 1)) + np.uint64(1)  # -number itself may not fit
         length = np.int64(1)
         bound = np.uint64(10)
         while rest >= bound and length < 19:
