@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dfjoin.kernels.lists.vocabulary import HeldValues, enter_values, find_numbers
+from dfjoin.kernels.lists.vocabulary import ValueSlots, enter_values, find_numbers
 from dfjoin.kernels.ragged import expand_stretches
 from dfjoin.kernels.sorting import distinct_numbers
 from dfjoin.kernels.texts.integers import find_integers
@@ -68,11 +68,11 @@ class Vocabulary:
         return codes
 
     @cached_property
-    def _texts(self) -> HeldValues:
+    def _texts(self) -> ValueSlots:
         """The texts as a hash table."""
         slots = np.zeros(table_size(len(self._values)), np.uint64)
         enter_values(self._values.hashes, slots)
-        return HeldValues(read_only(slots), self._values.offsets, self._values.data)
+        return ValueSlots(read_only(slots), self._values.offsets, self._values.data)
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from dfjoin.kernels.damage import DamagedArraysError
 from dfjoin.kernels.lists.postings import build_directory
-from dfjoin.kernels.lists.vocabulary import NOT_FOUND, HeldValues, enter_values, find_numbers, find_tokens
+from dfjoin.kernels.lists.vocabulary import NOT_FOUND, ValueSlots, enter_values, find_numbers, find_tokens
 from dfjoin.kernels.records import Dictionary, as_read_only
 from tests.kernels.packing import pack
 
@@ -35,7 +35,7 @@ def find(query, held, hash_of):
     slots = np.zeros(64, np.uint64)
     enter_values(held_hashes, slots)
     numbers = np.empty(len(query), np.int64)
-    find_numbers(hashes, offsets, data, HeldValues(as_read_only(slots), held_offsets, held_data), numbers)
+    find_numbers(hashes, offsets, data, ValueSlots(as_read_only(slots), held_offsets, held_data), numbers)
     return [None if n == NOT_FOUND else held[n] for n in numbers]
 
 

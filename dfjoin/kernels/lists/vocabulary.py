@@ -11,7 +11,7 @@ from dfjoin.kernels.damage import DamagedArraysError
 from dfjoin.kernels.hashing import equal_bytes
 from dfjoin.kernels.numba._compile import njit_inner, njit_lean, prefetch
 
-__all__ = ["NOT_FOUND", "HeldValues", "enter_values", "find_numbers", "find_tokens"]
+__all__ = ["NOT_FOUND", "ValueSlots", "enter_values", "find_numbers", "find_tokens"]
 
 NOT_FOUND = np.int64(-1)
 """Token of a value that the vocabulary does not hold."""
@@ -96,7 +96,7 @@ def find_tokens(hashes, offsets, data, dictionary, tokens):
                 token += 1
 
 
-class HeldValues(NamedTuple):
+class ValueSlots(NamedTuple):
     """Distinct values in memory: `slots` as `enter_values` fills them, and where the bytes of each lie."""
 
     slots: NDArray[np.uint64]
@@ -139,7 +139,7 @@ def find_numbers(hashes, offsets, data, held, numbers):
     ----------
     hashes, offsets, data : ndarray
         The values that are looked up, packed.
-    held : HeldValues
+    held : ValueSlots
     numbers : ndarray of int64, shape (n,)
         Receives the number of each value, or `NOT_FOUND`. Equal hashes are told apart by their bytes.
 
