@@ -236,7 +236,8 @@ def discover_joinable(
     table is read. Weights, data and cross-validated figures are in ``dfjoin/search/usefulness/model.json``.
 
     In ``mode="lsh"`` columns too small to be signed are searched exactly, and so is every column when such small
-    columns may be contained so far; `attrs` says ``complete`` then.
+    columns may be contained so far, or when counting by signatures is expected to take more than seven tenths of the
+    time of exact search, as in lakes of less than some hundred thousand columns; `attrs` says ``complete`` then.
 
     ``mode="transform"`` learns programs for the best candidates: for 16 or twice `k` at most, and for fewer once
     nothing more is found. Programs are learned in both directions, over one column of either side, and their matches
