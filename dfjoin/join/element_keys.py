@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from dfjoin._validation import show
 from dfjoin.errors import InvalidParameterError, InvalidTypeError
 from dfjoin.fuzzy.result import FuzzyJoin
-from dfjoin.join.keys import expand_pairs
-from dfjoin.values.unicode import normalize_text
+from dfjoin.values.key_index import expand_pairs
+from dfjoin.values.unicode import normalize_text, normalize_texts
 
 __all__ = ["ElementKeys", "ElementPairs", "Matcher", "find_elements", "match_elements"]
 
@@ -107,22 +108,46 @@ def find_elements(left: pa.Array, right: pa.Array) -> ElementKeys | None:
     Values are compared in canonical form. O(characters × separators).
     """
     best, chosen = _MIN_FOUND, None
-    for side, lists, keys in (("left", left, right), ("right", right, left)):
-        known = {normalize_text(key) for key in keys.drop_null().to_pylist()}
-        cells = lists.drop_null().to_pylist()
-        whole = sum(normalize_text(cell) in known for cell in cells) / max(1, len(cells))
-        for separator in _SEPARATORS:
-            parts = [_split(cell, separator) for cell in cells if separator in cell]
-            several = [[normalize_text(part) for part in cell] for cell in parts if len(cell) > 1]
-            if len(several) < max(_MIN_LISTS, _MIN_LISTED * len(cells)):
+    left, right = (side.drop_null().cast(pa.large_string()) for side in (left, right))
+    for side, cells, keys in (("left", left, right), ("right", right, left)):
+        found = ((separator, _listed(cells, separator)) for separator in _SEPARATORS)
+        several = [(separator, listed) for separator, listed in found if listed is not None]
+        known = normalize_texts(keys) if several else keys
+        for separator, (first, others) in several:
+            shared = [part.filter(pc.is_in(part, known)) for part in (first, others)]
+            share = min(len(held) / len(part) for held, part in zip(shared, (first, others), strict=True))
+            if share < best or len(_unite(*shared)) < _MIN_LISTS:
                 continue
-            first, others = {cell[0] for cell in several}, {part for cell in several for part in cell[1:]}
-            if separator not in _SEPARATORS_OF_NUMBERS and _are_numbers(first | others):
+            if separator not in _SEPARATORS_OF_NUMBERS and _are_numbers(_unite(first, others).to_pylist()):
                 continue
-            share = min(len(first & known) / len(first), len(others & known) / len(others))
-            if share >= best and share > whole and len((first | others) & known) >= _MIN_LISTS:
+            if share > pc.mean(pc.is_in(normalize_texts(cells), known)).as_py():
                 best, chosen = share, ElementKeys("left" if side == "left" else "right", separator)
     return chosen
+
+
+def _listed(cells: pa.Array, separator: str) -> tuple[pa.Array, pa.Array] | None:
+    """Return the distinct first values of the cells that hold several, and the distinct others; None for too few."""
+    least = max(_MIN_LISTS, _MIN_LISTED * len(cells))
+    separated = cells.filter(pc.match_substring(cells, separator))
+    if len(separated) < least:
+        return None
+    parts = pc.split_pattern(separated, separator)
+    texts, owners = normalize_texts(parts.flatten()), pc.list_parent_indices(parts).to_numpy()
+    is_held = pc.not_equal(texts, "").to_numpy(zero_copy_only=False)
+    counts = np.bincount(owners[is_held])
+    if np.count_nonzero(counts > 1) < least:
+        return None
+    is_held &= counts[owners] > 1
+    rows = np.flatnonzero(is_held)
+    is_first = np.ones(rows.size, bool)
+    is_first[1:] = owners[rows[1:]] != owners[rows[:-1]]
+    first, others = (texts.take(pa.array(rows[chosen])).unique() for chosen in (is_first, ~is_first))
+    return first, others
+
+
+def _unite(some: pa.Array, others: pa.Array) -> pa.Array:
+    """Return the distinct texts of both."""
+    return pa.concat_arrays([some, others]).unique()
 
 
 def _split(cell: str, separator: str) -> list[str]:
@@ -130,7 +155,7 @@ def _split(cell: str, separator: str) -> list[str]:
     return [part.strip() for part in cell.split(separator) if part.strip()]
 
 
-def _are_numbers(parts: set[str]) -> bool:
+def _are_numbers(parts: Sequence[str]) -> bool:
     """Tell whether half of some texts have no letter."""
     return 2 * sum(not any(map(str.isalpha, part)) for part in parts) >= len(parts)
 

@@ -17,7 +17,7 @@ from dfjoin._validation import show
 from dfjoin.errors import ColumnNotFoundError, InvalidParameterError, shortlist, warn
 from dfjoin.join.aggregate import object_kind
 from dfjoin.join.asof_join import join_frames_asof
-from dfjoin.join.keys import KeyColumns, expand_pairs
+from dfjoin.join.keys import KeyColumns
 from dfjoin.join.near_frames import NEAR_MODES, near_keys
 from dfjoin.join.options import JoinOptions
 from dfjoin.join.plan import JoinPlan, JoinStep, json_label
@@ -36,7 +36,7 @@ from dfjoin.join.saved_relation import SavedRelation
 from dfjoin.search.distance.distance_join import DistanceRelation, PairedKeys
 from dfjoin.types import IndexSettings
 from dfjoin.values.frames import select_column
-from dfjoin.values.key_index import KeyIndex
+from dfjoin.values.key_index import KeyIndex, expand_pairs
 
 __all__ = ["join_frame_again", "join_frames"]
 
@@ -323,7 +323,8 @@ def _related_side(frame: pd.DataFrame, paired: _PairedSide, options: JoinOptions
     frame = _without_runs(frame)
     taken = frame.take(rows).reset_index(drop=True)
     kinds_held = {} if options.aggregate is None else {name: object_kind(frame[name]) for name in frame.columns}
-    marks = match_marks(paired.kinds, found, np.append(of_pair, np.full(rows.size - of_pair.size, -1)))
+    of_row = np.append(of_pair, np.full(rows.size - of_pair.size, -1))
+    marks = match_marks(paired.kinds, found, of_row) if options.indicator else None
     none = taken.iloc[:, :0]
     facts, described = FrameFacts(frame), paired.described
     return RightSide(taken, none, codes, n_keys, "right", described, {}, kinds_held, rows, facts, marks, paired.decided)

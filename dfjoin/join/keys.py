@@ -13,7 +13,6 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from dfjoin.errors import InvalidTypeError
-from dfjoin.kernels.ragged import expand_stretches
 from dfjoin.search.query import QueryColumn
 from dfjoin.types import IndexSettings
 from dfjoin.values.float_values import lists_of, spell_lists
@@ -24,7 +23,7 @@ from dfjoin.values.profile import profile_values
 from dfjoin.values.value_set import ValueSet, keep_values
 from dfjoin.values.zero_padding import respell_zeros
 
-__all__ = ["KeyColumns", "expand_pairs", "is_measure", "take_values"]
+__all__ = ["KeyColumns", "is_measure", "take_values"]
 
 
 class KeyColumns:
@@ -178,38 +177,3 @@ def take_values(values: ValueSet, rows: NDArray[np.int64]) -> ValueSet:
     if is_held.all():
         return replace(values, codes=codes)
     return keep_values(replace(values, codes=codes), is_held)
-
-
-def expand_pairs(
-    left: NDArray[np.int64], right: NDArray[np.int64], n_keys: int
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Pair rows of equal code, in order of the left row, then of the right one.
-
-    Parameters
-    ----------
-    left, right : ndarray of int64
-        Code of each row, -1 for none.
-    n_keys : int
-        Codes are below it.
-
-    Returns
-    -------
-    left_rows, right_rows : ndarray of int64, shape (n_pairs,)
-
-    Notes
-    -----
-    O(rows + pairs); where each code has one right row at most, nothing is sorted.
-    """
-    rows = np.flatnonzero(right >= 0)
-    counts = np.bincount(right[rows], minlength=n_keys)
-    if counts.max(initial=0) <= 1:
-        row_of = np.full(n_keys + 1, -1)  # the last one serves code -1
-        row_of[right[rows]] = rows
-        partners = row_of[left]
-        matched = np.flatnonzero(partners >= 0)
-        return matched, partners[matched]
-    order = rows[np.argsort(right[rows], kind="stable")]
-    starts = np.cumsum(counts) - counts
-    matched = np.flatnonzero(left >= 0)
-    repeats = counts[left[matched]]
-    return np.repeat(matched, repeats), order[expand_stretches(starts[left[matched]], repeats)]

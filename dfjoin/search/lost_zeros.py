@@ -19,7 +19,7 @@ from dfjoin.search.query import QueryColumn
 from dfjoin.search.shared_values import shared_mask
 from dfjoin.store.snapshot import Snapshot
 from dfjoin.types import IndexSettings
-from dfjoin.values.key_index import Vocabulary, find_values
+from dfjoin.values.key_index import Vocabulary
 from dfjoin.values.normalize import normalize_column
 from dfjoin.values.profile import Profile, profile_values
 from dfjoin.values.value_set import ValueSet, keep_values
@@ -235,7 +235,7 @@ def find_lost_zeros_between(integers: QueryColumn, texts: ValueSet) -> LostZeros
         The width is 0 when none is better.
     """
     widths = _widths(integers.profile)
-    if not widths:
+    if not widths or texts.integers is not None:  # whole numbers have no zeros in front
         return LostZeros(0, 0, 0)
     lengths = np.diff(texts.offsets)
     begins_with_zero = (lengths > 1) & (texts.data[texts.offsets[:-1]] == ord("0"))
@@ -245,10 +245,10 @@ def find_lost_zeros_between(integers: QueryColumn, texts: ValueSet) -> LostZeros
             continue
         vocabulary = Vocabulary(texts)
         if best is None:
-            plain = int(np.count_nonzero(find_values(integers.values, vocabulary) >= 0))
+            plain = int(np.count_nonzero(vocabulary.codes_of(integers.values) >= 0))
             best = LostZeros(0, plain, plain)
         padded = pad_integers(integers.values, width, _SETTINGS)
-        matched = int(np.count_nonzero(find_values(padded, vocabulary) >= 0))
+        matched = int(np.count_nonzero(vocabulary.codes_of(padded) >= 0))
         if matched > best.respelled:
             best = LostZeros(width, matched, best.plain)
     return best or LostZeros(0, 0, 0)

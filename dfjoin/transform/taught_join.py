@@ -16,13 +16,14 @@ from dfjoin.programs.program import Program
 from dfjoin.transform.compose.by_example import MAX_INPUTS, learn_from_examples
 from dfjoin.transform.compose.linear import number_styles
 from dfjoin.transform.evidence.outcome import Outcome, evaluate
-from dfjoin.transform.evidence.prepared_columns import SETTINGS, Column, match_rows
+from dfjoin.transform.evidence.prepared_columns import SETTINGS, Column
 from dfjoin.transform.evidence.transform_join import TransformJoin
 from dfjoin.transform.evidence.value_pairs import no_pairs
 from dfjoin.transform.pairs.accept import AcceptedPrograms, as_result, shares_of
 from dfjoin.transform.pairs.column_pair import ColumnPair
 from dfjoin.transform.pairs.composite import join_columns
 from dfjoin.transform.pairs.sides import DIRECTIONS, SampledTable
+from dfjoin.values.key_index import Vocabulary
 from dfjoin.values.normalize import normalize_column
 from dfjoin.values.unicode import normalize_text
 
@@ -187,7 +188,7 @@ def _rows_of(columns: list[Column], value: tuple[str, ...]) -> np.ndarray:
     for column, text in zip(columns, value, strict=True):
         if not text:
             continue
-        codes = match_rows(normalize_column(pa.array([text]), SETTINGS), column.values)
+        codes = Vocabulary(column.values).codes_of(normalize_column(pa.array([text]), SETTINGS))
         held &= (column.values.codes == codes[0]) if codes.size and codes[0] >= 0 else False
     return np.flatnonzero(held)[:_MAX_ROWS]
 
@@ -290,7 +291,7 @@ def _column_with(table: SampledTable, values: list[str], argument: str) -> Colum
     wanted = normalize_column(pa.array(values), SETTINGS)
 
     def count(column: Column) -> int:
-        return int((match_rows(wanted, column.values) >= 0).sum())
+        return int((Vocabulary(column.values).codes_of(wanted) >= 0).sum())
 
     best = max(columns, key=count) if len(columns) > 1 else columns[0]
     if len(columns) > 1 and count(best) == 0:

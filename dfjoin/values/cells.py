@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
+from numpy.typing import NDArray
 
 from dfjoin.errors import InvalidTypeError
 
@@ -22,6 +23,7 @@ __all__ = [
     "is_searchable_type",
     "plain_array",
     "register_pandas_types",
+    "whole_numbers",
     "whole_text",
     "workable_array",
     "workable_batch",
@@ -31,6 +33,7 @@ __all__ = [
 CONVERSION_ERRORS = (ValueError, TypeError, NotImplementedError, LookupError, ArithmeticError, AttributeError)
 """What Arrow and pandas raise for values that they cannot convert; no lack of memory, no interruption."""
 
+_MAX_INT64 = np.iinfo(np.int64).max
 _PER_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
 _FIRST_SECOND, _LAST_SECOND = -62_135_596_800, 253_402_300_799  # of the years 1 to 9999
 _PRINTED = ("arrow.uuid", "pandas.period", "pandas.interval")
@@ -98,6 +101,41 @@ def cell_texts(array: pa.Array | pa.ChunkedArray) -> pa.Array:
     if _has_no_text(type_):
         raise InvalidTypeError(f"cells of type {type_} have no text: turn them into text first")
     return pc.cast(array, pa.string())
+
+
+def whole_numbers(array: pa.Array) -> tuple[NDArray[np.int64], NDArray[np.bool_]] | None:
+    """Return a column of whole numbers below 2**63, integers or floats, with the rows that have none.
+
+    Parameters
+    ----------
+    array : pyarrow Array
+        Of a plain type.
+
+    Returns
+    -------
+    numbers : ndarray of int64, shape (n,)
+    is_null : ndarray of bool, shape (n,) or (0,)
+        Empty where every row has a number. NaN is none.
+        None is returned for a column of other types, and one with other numbers.
+    """
+    if pa.types.is_dictionary(array.type) and pa.types.is_integer(array.type.value_type):
+        array = array.dictionary.take(array.indices)
+    if pa.types.is_integer(array.type):
+        if pa.types.is_uint64(array.type) and (pc.max(array).as_py() or 0) > _MAX_INT64:
+            return None
+        is_null = array.is_null().to_numpy(zero_copy_only=False) if array.null_count else np.empty(0, bool)
+        values = array.fill_null(0) if array.null_count else array
+        return values.to_numpy().astype(np.int64, copy=False), is_null
+    if not pa.types.is_floating(array.type):
+        return None
+    values = array.to_numpy(zero_copy_only=False).astype(np.float64)
+    is_null = np.isnan(values)
+    if is_null.any():
+        values[is_null] = 0
+    else:
+        is_null = np.empty(0, bool)
+    is_whole = bool((np.abs(values) < 2.0**63).all()) and bool((np.floor(values) == values).all())
+    return (values.astype(np.int64), is_null) if is_whole else None
 
 
 def plain_array(array: pa.Array | pa.ChunkedArray) -> pa.Array:
@@ -214,13 +252,14 @@ def _decimal_text(array: pa.Array) -> pa.Array:
 
 def _float_text(array: pa.Array) -> pa.Array:
     """Write floats: integral ones as digits, others in the shortest spelling, NaN as null."""
+    whole = whole_numbers(array)
+    if whole is not None:
+        numbers, is_null = whole
+        return pc.cast(pa.array(numbers, mask=is_null if is_null.size else None), pa.string())
     values = array.to_numpy(zero_copy_only=False).astype(np.float64)
     is_null = np.isnan(values)
     is_small = ~is_null & (np.abs(np.where(is_null, 0, values)) < 2.0**63)
     is_integral = is_small & (np.floor(np.where(is_small, values, 0.5)) == values)
-    if bool(np.all(is_integral | is_null)):
-        digits = np.where(is_null, 0, values).astype(np.int64)
-        return pc.cast(pa.array(digits, mask=is_null), pa.string())
     texts = pc.cast(array, pa.string())
     digits = pc.cast(pa.array(np.where(is_integral, values, 0).astype(np.int64)), pa.string())
     texts = pc.if_else(pa.array(is_integral), digits, texts)

@@ -8,26 +8,23 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from dfjoin.kernels.texts import strings
+from dfjoin.kernels.texts.integers import HeldIntegers, number_integers, write_integers
+from dfjoin.kernels.texts.numbers import INTEGER
 from dfjoin.values.unicode import ascii_table, fold_table, identity_table, normalize_text
-from dfjoin.values.value_set import PADDING, ValueSet, pack_strings, read_only
+from dfjoin.values.value_set import PADDING, ValueSet, keep_values, pack_strings, read_only, table_size
 
-__all__ = ["distinct_packed", "distinct_values"]
+__all__ = ["distinct_integers", "distinct_packed", "distinct_values"]
 
 _NO_BITMAP = read_only(np.empty(0, np.uint8))
 _SHORT_BYTES = 1 << 15
 """Up to so many bytes a copy that Python looks at takes less time than calls of numpy."""
 
 
-def _table_size(n: int) -> int:
-    """Return the size of a hash table for n values: a power of two above 1.5 n."""
-    return 1 << max(4, int(1.5 * n).bit_length())
-
-
 def _new_table(n: int, n_bytes: int) -> strings.ValueTable:
     """Make an empty table for n values, with so many bytes of room."""
     offsets = np.empty(n + 1, np.int64)
     offsets[0] = 0
-    slots, hashes = np.zeros(_table_size(n), np.uint64), np.empty(n, np.uint64)
+    slots, hashes = np.zeros(table_size(n), np.uint64), np.empty(n, np.uint64)
     return strings.ValueTable(
         np.empty(n_bytes, np.uint8), slots, hashes, offsets, np.empty(n, np.int8), np.zeros(1, np.int64)
     )
@@ -106,6 +103,35 @@ def _add_deferred(
     rules = rules._replace(fold_table=identity_table())
     strings.add_text(text, 0, rules, np.uint64(seed), table, new_codes, _new_block())
     codes[rows] = new_codes[encoded.indices.to_numpy()]
+
+
+def distinct_integers(
+    numbers: NDArray[np.int64], is_null: NDArray[np.bool_], seed: int, null_hashes: NDArray[np.uint64]
+) -> ValueSet:
+    """Make a ValueSet of whole numbers, of which digits are the canonical form.
+
+    Parameters
+    ----------
+    numbers : ndarray of int64, shape (n,)
+    is_null : ndarray of bool, shape (n,) or (0,)
+        Rows without a number, empty where there are none.
+    seed, null_hashes
+        As of `distinct_values`.
+    """
+    n = numbers.size
+    codes, room = np.empty(n, np.int32), HeldIntegers(np.zeros(table_size(n), np.int32), np.empty(n, np.int64))
+    size = number_integers(read_only(numbers), read_only(is_null), room, codes)
+    distinct = read_only(room.numbers[:size].copy())
+    longest = max(len(str(bound)) for bound in (distinct.min(initial=0), distinct.max(initial=0)))
+    data = np.empty(longest * distinct.size + PADDING, np.uint8)
+    offsets, hashes = np.zeros(distinct.size + 1, np.int64), np.empty(distinct.size, np.uint64)
+    write_integers(distinct, np.uint64(seed), data, offsets, hashes)
+    classes = np.full(distinct.size, INTEGER, np.int8)
+    values = ValueSet(hashes, data, offsets, classes, codes, integers=HeldIntegers(read_only(room.slots), distinct))
+    is_null_text = np.zeros(distinct.size, bool)
+    for one in null_hashes:  # those of a few texts
+        is_null_text |= hashes == one
+    return keep_values(values, ~is_null_text) if is_null_text.any() else values
 
 
 def distinct_packed(

@@ -10,15 +10,24 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dfjoin.kernels.lists.postings import build_directory, copy_values, directory_bits
-from dfjoin.kernels.lists.vocabulary import find_tokens
-from dfjoin.kernels.records import Dictionary
-from dfjoin.kernels.sorting import argsort_u64
+from dfjoin.kernels.lists.vocabulary import ValueSlots, enter_values, find_numbers
+from dfjoin.kernels.ragged import expand_stretches
+from dfjoin.kernels.sorting import distinct_numbers
+from dfjoin.kernels.texts.integers import find_integers
 from dfjoin.types import IndexSettings
 from dfjoin.values.normalize import unite_value_sets
-from dfjoin.values.value_set import ValueSet
+from dfjoin.values.value_set import ValueSet, read_only, table_size
 
-__all__ = ["KeyIndex", "Vocabulary", "concat_values", "find_values", "number_rows", "pair_codes"]
+__all__ = [
+    "KeyIndex",
+    "Vocabulary",
+    "concat_values",
+    "count_codes",
+    "expand_pairs",
+    "number_rows",
+    "only_partners",
+    "pair_codes",
+]
 
 
 _MOST_PAIRS = 1 << 24
@@ -26,7 +35,7 @@ _MOST_PAIRS = 1 << 24
 
 
 class Vocabulary:
-    """The distinct values of a column, ready to be looked up. O(n log n).
+    """The distinct values of a column, ready to be looked up. O(n).
 
     Parameters
     ----------
@@ -35,52 +44,35 @@ class Vocabulary:
     """
 
     def __init__(self, values: ValueSet) -> None:
-        self.order = argsort_u64(values.hashes)
-        self.hash = values.hashes[self.order]
-        self.value_offsets = np.zeros(len(values) + 1, np.int64)
-        self.value_bytes = np.zeros(int(values.offsets[-1]) + 8, np.uint8)
-        lengths = np.diff(values.offsets).astype(np.int32)
-        copy_values(self.order, values.offsets[:-1], lengths, values.data, self.value_bytes, self.value_offsets)
-        self.directory = build_directory(self.hash, directory_bits(len(values)))
-        for array in (self.hash, self.value_offsets, self.value_bytes, self.directory):
-            array.flags.writeable = False
+        self._values = values
         self._last: tuple[ValueSet, NDArray[np.int64]] | None = None
 
     def codes_of(self, values: ValueSet) -> NDArray[np.int64]:
         """Return the number that each of other values has among the values, -1 for none.
 
         Those of the last values are kept: a join first decides by them, and then pairs rows by them.
+
+        Notes
+        -----
+        Where both sides held integers the numbers are compared, else the texts; the answer is the same.
         """
         last = self._last  # read once: another thread may put other values there
         if last is not None and last[0] is values:
             return last[1]
-        found = find_values(values, self)
-        codes = np.full(len(values), -1, np.int64)
-        is_found = found >= 0
-        codes[is_found] = self.order[found[is_found]]
-        codes.flags.writeable = False
-        self._last = values, codes
+        codes = np.empty(len(values), np.int64)
+        if values.integers is not None and self._values.integers is not None:
+            find_integers(values.integers.numbers, self._values.integers, codes)
+        else:
+            find_numbers(values.hashes, values.offsets, values.data, self._texts, codes)
+        self._last = values, read_only(codes)
         return codes
 
-
-def find_values(values: ValueSet, vocabulary: Any) -> NDArray[np.int64]:
-    """Find values in a vocabulary.
-
-    Parameters
-    ----------
-    values : ValueSet
-    vocabulary : Vocabulary or dfjoin.index.segment.Tokens
-        Arrays ``directory``, ``hash``, ``value_offsets`` and ``value_bytes``.
-
-    Returns
-    -------
-    ndarray of int64, shape (n_values,)
-        The number of each value in the order of hashes, -1 if the vocabulary does not hold it.
-    """
-    dictionary = Dictionary(vocabulary.directory, vocabulary.hash, vocabulary.value_offsets, vocabulary.value_bytes)
-    found = np.empty(len(values), np.int64)
-    find_tokens(values.hashes, values.offsets, values.data, dictionary, found)
-    return found
+    @cached_property
+    def _texts(self) -> ValueSlots:
+        """The texts as a hash table."""
+        slots = np.zeros(table_size(len(self._values)), np.uint64)
+        enter_values(self._values.hashes, slots)
+        return ValueSlots(read_only(slots), self._values.offsets, self._values.data)
 
 
 @dataclass(frozen=True)
@@ -136,6 +128,13 @@ class KeyIndex:
             combined = _find_pairs(pair_codes(combined, more, len(part)), known)
         return combined
 
+    def n_matched(self, parts: Sequence[ValueSet]) -> int:
+        """Count the keys that another side has, too; `parts` as of `match`."""
+        if len(parts) == 1:
+            return int(np.count_nonzero(self.value_codes(0, parts[0]) >= 0))
+        codes = self.match(parts)
+        return int(np.count_nonzero(np.bincount(codes[codes >= 0])))
+
     def value_codes(self, part_number: int, part: ValueSet) -> NDArray[np.int64]:
         """Return for each value of a column of another side its number in an own column, -1 for none."""
         return self.vocabularies[part_number].codes_of(part)
@@ -153,7 +152,7 @@ class KeyIndex:
         codes = self.match(parts)
         own, _, _ = number_rows([(part.codes, len(part)) for part in parts])
         is_new = (codes < 0) & (own >= 0)
-        known = np.unique(own[is_new])
+        known = distinct_numbers(own[is_new])
         codes = np.where(is_new, self.n_keys + np.searchsorted(known, own), codes)
         return codes, self.n_keys + int(known.size)
 
@@ -221,7 +220,7 @@ def _find_pairs(pairs: NDArray[np.int64], known: NDArray[np.int64]) -> NDArray[n
 def _distinct_pairs(pairs: NDArray[np.int64], end: int) -> NDArray[np.int64]:
     """Return the distinct pairs, which are below `end`, sorted."""
     if not _is_dense(end, pairs.size):
-        return np.unique(pairs[pairs >= 0])
+        return distinct_numbers(pairs[pairs >= 0])
     occurs = np.zeros(end + 1, bool)  # the last one takes the pair -1
     occurs[pairs] = True
     return np.flatnonzero(occurs[:-1])
@@ -235,6 +234,56 @@ def _is_dense(end: int, n_rows: int) -> bool:
 def _codes_of(values: ValueSet, vocabulary: Vocabulary) -> NDArray[np.int64]:
     """Return for each row of a value set the code that its value has in a vocabulary, -1 for none."""
     return np.append(vocabulary.codes_of(values), -1)[values.codes]  # the last one serves code -1, the null
+
+
+def count_codes(codes: NDArray[np.integer], n_codes: int) -> NDArray[np.int64]:
+    """Count the rows of each code below `n_codes`; those of code -1 do not count."""
+    return np.bincount(codes if codes.min(initial=0) >= 0 else codes[codes >= 0], minlength=n_codes)
+
+
+def only_partners(left: NDArray[np.integer], right: NDArray[np.integer], n_keys: int) -> NDArray[np.int64] | None:
+    """Return for each left row the right row of its code, -1 for none; None if some code has several right rows.
+
+    The arguments are those of `expand_pairs`.
+    """
+    row_of = np.full(n_keys + 1, -1)  # the last one serves code -1
+    row_of[right] = np.arange(right.size)
+    row_of[-1] = -1
+    is_one = np.count_nonzero(row_of >= 0) == np.count_nonzero(right >= 0)
+    return row_of[left] if is_one else None
+
+
+def expand_pairs(
+    left: NDArray[np.integer], right: NDArray[np.integer], n_keys: int
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Pair rows of equal code, in order of the left row, then of the right one.
+
+    Parameters
+    ----------
+    left, right : ndarray of int64
+        Code of each row, -1 for none.
+    n_keys : int
+        Codes are below it.
+
+    Returns
+    -------
+    left_rows, right_rows : ndarray of int64, shape (n_pairs,)
+
+    Notes
+    -----
+    O(rows + pairs); where each code has one right row at most, nothing is sorted.
+    """
+    partners = only_partners(left, right, n_keys)
+    if partners is not None:
+        matched = np.flatnonzero(partners >= 0)
+        return matched, partners[matched]
+    rows = np.flatnonzero(right >= 0)
+    counts = count_codes(right, n_keys)
+    order = rows[np.argsort(right[rows], kind="stable")]
+    starts = np.cumsum(counts) - counts
+    matched = np.flatnonzero(left >= 0)
+    repeats = counts[left[matched]]
+    return np.repeat(matched, repeats), order[expand_stretches(starts[left[matched]], repeats)]
 
 
 def concat_values(parts: Sequence[ValueSet], settings: IndexSettings) -> ValueSet:

@@ -18,8 +18,8 @@ from dfjoin.kernels.texts import dates
 from dfjoin.kernels.texts import numbers as spellings
 from dfjoin.kernels.texts.null_texts import find_hashes
 from dfjoin.types import IndexSettings
-from dfjoin.values.cells import cell_texts, whole_text
-from dfjoin.values.distinct import distinct_packed, distinct_values
+from dfjoin.values.cells import cell_texts, plain_array, whole_numbers, whole_text
+from dfjoin.values.distinct import distinct_integers, distinct_packed, distinct_values
 from dfjoin.values.nulls import NULL_TEXTS, NullEvidence
 from dfjoin.values.value_set import PADDING, ValueSet, keep_values, pack_strings, read_only
 
@@ -73,7 +73,7 @@ def normalize_column(array: pa.Array | pa.ChunkedArray, settings: IndexSettings)
     >>> normalize_column(pa.array(["3", "NA", "4"]), IndexSettings()).values()
     ['3', '4']
     """
-    found = distinct_values(cell_texts(array), settings.hash_seed, null_hashes(settings))
+    found = _distinct(array, settings)
     places = null_places(found, settings)
     if places.size:
         evidence = NullEvidence()
@@ -211,6 +211,15 @@ def normalize_batch(array: pa.Array | pa.ChunkedArray, settings: IndexSettings) 
     As `normalize_column`, but all-digit dates keep their text until `read_dates` decides for the whole
     column, and so do texts that may be nulls, until `drop_nulls` does.
     """
+    return _distinct(array, settings)
+
+
+def _distinct(array: pa.Array | pa.ChunkedArray, settings: IndexSettings) -> ValueSet:
+    """Compute the distinct values of a column or of a batch, each by itself."""
+    array = plain_array(array)
+    numbers = whole_numbers(array)
+    if numbers is not None:
+        return distinct_integers(*numbers, settings.hash_seed, null_hashes(settings))
     return distinct_values(cell_texts(array), settings.hash_seed, null_hashes(settings))
 
 

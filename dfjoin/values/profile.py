@@ -18,7 +18,7 @@ INDEXED_KINDS = ("text", "integer", "decimal", "date")
 """Kinds of column that are indexed by default, from two distinct values on."""
 
 _MAX_TEXT = 100
-_BITS = np.left_shift(1, np.arange(8)).astype(np.int64)
+_TOO_LARGE = 10**18
 _INTEGERS = 1 << spellings.INTEGER
 _NUMBERS = _INTEGERS | 1 << spellings.NUMBER
 _TIMES = 1 << spellings.DATE | 1 << spellings.TIMESTAMP
@@ -75,7 +75,7 @@ def kind_of(values: ValueSet, type_: pa.DataType) -> str:
             return "binary"
     if len(values) == 0:
         return "empty"
-    present = int(np.bitwise_or.reduce(_BITS[values.classes]))
+    present = int(np.bitwise_or.reduce(np.left_shift(np.int8(1), values.classes)))
     if present == _INTEGERS:
         return "integer"
     if pa.types.is_decimal(type_):
@@ -118,14 +118,23 @@ def profile_values(values: ValueSet, type_: pa.DataType, has_texts: bool = True)
     smallest = largest = 0
     has_range = False
     if kind == "integer":
-        smallest, largest, has_range = spellings.integer_range(values.data, values.offsets)
+        smallest, largest, has_range = _integer_range(values)
     if has_range:
-        return Profile(kind, len(values), True, int(smallest), int(largest), str(int(smallest)), str(int(largest)))
+        return Profile(kind, len(values), True, smallest, largest, str(smallest), str(largest))
     if not has_texts:
         return Profile(kind, len(values), False, 0, 0, "", "")
     first, last = spellings.text_range(values.data, values.offsets)
     low, high = (values.value(int(i))[:_MAX_TEXT] if i >= 0 else "" for i in (first, last))
     return Profile(kind, len(values), False, 0, 0, low, high)
+
+
+def _integer_range(values: ValueSet) -> tuple[int, int, bool]:
+    """Return the smallest and the largest of some integers, and whether all have at most 18 digits."""
+    if values.integers is None:
+        smallest, largest, has_range = spellings.integer_range(values.data, values.offsets)
+        return int(smallest), int(largest), bool(has_range)
+    smallest, largest = (int(end) for end in (values.integers.numbers.min(), values.integers.numbers.max()))
+    return smallest, largest, smallest > -_TOO_LARGE and largest < _TOO_LARGE
 
 
 def _float_range(values: ValueSet) -> tuple[str, str]:

@@ -7,14 +7,19 @@ import unicodedata
 from functools import cache
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from dfjoin.kernels.texts.strings import SLOW
 
-__all__ = ["UNICODE_VERSION", "ascii_table", "fold_table", "identity_table", "normalize_text"]
+__all__ = ["UNICODE_VERSION", "ascii_table", "fold_table", "identity_table", "normalize_text", "normalize_texts"]
 
 UNICODE_VERSION = unicodedata.unidata_version
 """Version of the Unicode tables in this Python."""
+
+_PLAIN = r"^[!-~]+( [!-~]+)*$"
+"""Printable ASCII with single spaces inside: text of which lower case is the canonical form."""
 
 _TABLE_SIZE = 0x30000  # planes 0 to 2; what lies above is rare enough for Python
 
@@ -39,6 +44,31 @@ def normalize_text(value: str) -> str:
     'strasse no 5'
     """
     return " ".join(unicodedata.normalize("NFKC", value).split()).casefold()
+
+
+def normalize_texts(texts: pa.Array) -> pa.Array:
+    """Return the canonical text of each value, see `normalize_text`.
+
+    Parameters
+    ----------
+    texts : pyarrow Array of strings
+        Without nulls.
+
+    Returns
+    -------
+    pyarrow Array of strings
+
+    Examples
+    --------
+    >>> normalize_texts(pa.array(["St. Gallen", " STRASSE", "Straße"])).to_pylist()
+    ['st. gallen', 'strasse', 'strasse']
+    """
+    lowered, is_plain = pc.ascii_lower(texts), pc.match_substring_regex(texts, _PLAIN)
+    others = texts.filter(pc.invert(is_plain)).to_pylist()
+    if not others:
+        return lowered
+    made = pa.array([normalize_text(text) for text in others], lowered.type)
+    return pc.replace_with_mask(lowered, pc.invert(is_plain), made)
 
 
 @cache

@@ -7,7 +7,9 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["PADDING", "ValueSet", "keep_values", "pack_strings", "read_only"]
+from dfjoin.kernels.texts.integers import HeldIntegers
+
+__all__ = ["PADDING", "ValueSet", "keep_values", "pack_strings", "read_only", "table_size"]
 
 PADDING = 8
 """Bytes behind the last value: kernels load eight bytes at a time."""
@@ -33,6 +35,8 @@ class ValueSet:
         The reading of all-digit dates that was applied, if any.
     nulls : tuple of str
         Texts that the other values made nulls.
+    integers : HeldIntegers or None
+        The values as numbers, where all are whole numbers that a column held as such.
 
     Notes
     -----
@@ -46,6 +50,7 @@ class ValueSet:
     codes: NDArray[np.int32] = field(default_factory=lambda: np.empty(0, np.int32))
     date_order: str = ""
     nulls: tuple[str, ...] = ()
+    integers: HeldIntegers | None = None
 
     def __post_init__(self) -> None:
         for array in (self.hashes, self.data, self.offsets, self.classes):
@@ -94,8 +99,8 @@ def keep_values(values: ValueSet, is_held: NDArray[np.bool_]) -> ValueSet:
     data = np.zeros(int(offsets[-1]) + PADDING, np.uint8)
     data[: int(offsets[-1])] = values.data[: int(values.offsets[-1])][np.repeat(is_held, lengths)]
     numbers = np.append(np.where(is_held, np.cumsum(is_held) - 1, -1), -1).astype(np.int32)
-    hashes, codes = values.hashes[held], numbers[values.codes]
-    return replace(values, hashes=hashes, data=data, offsets=offsets, classes=values.classes[held], codes=codes)
+    packed = ValueSet(values.hashes[held], data, offsets, values.classes[held], numbers[values.codes])
+    return replace(packed, date_order=values.date_order, nulls=values.nulls)
 
 
 def pack_strings(values: list[str]) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
@@ -112,3 +117,8 @@ def read_only(array: NDArray) -> NDArray:
     """Forbid writing to an array, and return it: a kernel is compiled apart for arrays that may be written."""
     array.setflags(write=False)
     return array
+
+
+def table_size(n: int) -> int:
+    """Return the size of a hash table for n values: a power of two above 1.5 n."""
+    return 1 << max(4, int(1.5 * n).bit_length())

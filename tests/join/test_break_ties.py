@@ -4,12 +4,13 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 
-from dfjoin.join.keys import KeyColumns, expand_pairs
+from dfjoin.join.keys import KeyColumns
 from dfjoin.join.options import JoinOptions
 from dfjoin.join.relation.break_ties import break_ties
 from dfjoin.join.relation.relate import relate
 from dfjoin.transform.evidence.prepared_columns import Column
 from dfjoin.types import IndexSettings
+from dfjoin.values.key_index import expand_pairs
 
 NAMES = [
     f"{a}{b}{c}" for a in ("Al", "Be", "Cor") for b in ("ton", "mar", "vin", "dus") for c in ("ski", "sen", "ov", "ez")

@@ -1,11 +1,12 @@
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dfjoin.errors import InvalidParameterError, InvalidTypeError
 from dfjoin.join.element_keys import ElementKeys, find_elements, match_elements
+from dfjoin.values.unicode import normalize_text
 
 KEYS = ["ann", "bob", "cid", "dan", "eve", "fay", "gus", "hal"]
 
@@ -46,6 +47,42 @@ def test_cells_that_list_keys_are_found_on_either_side(rng, separator):
 )
 def test_other_cells_are_no_lists(left, right):
     assert find_elements(array(sorted(set(left))), array(sorted(set(right)))) is None
+
+
+def naive_elements(left, right):
+    """Which side lists keys of the other, and by what: text by text."""
+    best, chosen = 0.5, None
+    for side, lists, keys in (("left", left, right), ("right", right, left)):
+        known = {normalize_text(key) for key in keys if key is not None}
+        cells = [cell for cell in lists if cell is not None]
+        whole = sum(normalize_text(cell) in known for cell in cells) / max(1, len(cells))
+        for separator in (";", "|", "\n", ",", "/"):
+            parts = [[part.strip() for part in cell.split(separator) if part.strip()] for cell in cells]
+            several = [[normalize_text(part) for part in cell] for cell in parts if len(cell) > 1]
+            if len(several) < max(5, 0.1 * len(cells)):
+                continue
+            first, others = {cell[0] for cell in several}, {part for cell in several for part in cell[1:]}
+            lacks = [not any(map(str.isalpha, part)) for part in first | others]
+            if separator in (",", "/") and 2 * sum(lacks) >= len(lacks):
+                continue
+            share = min(len(first & known) / len(first), len(others & known) / len(others))
+            if share >= best and share > whole and len((first | others) & known) >= 5:
+                best, chosen = share, ElementKeys(side, separator)
+    return chosen
+
+
+PART = st.sampled_from(["a", "B", " c ", "d", "é", "e\u0301", "1", "02", "1,5", "\u00a0", "", "f  g"])
+JOINED = st.tuples(st.lists(PART, max_size=4), st.sampled_from([";", "|", "\n", ",", "/", "; "])).map(
+    lambda parts: parts[1].join(parts[0])
+)
+SIDE = st.lists(st.one_of(st.none(), PART, JOINED), max_size=14, unique=True)
+
+
+@settings(max_examples=300)
+@given(SIDE, SIDE, st.sampled_from([pa.string(), pa.large_string()]))
+def test_lists_are_found_as_text_by_text(left, right, type_):
+    found = find_elements(array(left), pa.array(right, type_))
+    assert found == naive_elements(left, right)
 
 
 CELL = st.one_of(st.none(), st.lists(st.sampled_from([*KEYS, "", "Ann", "zed"]), max_size=4).map(";".join))

@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dfjoin.join.keys import expand_pairs
+from dfjoin.values.key_index import expand_pairs
 
 
 @given(

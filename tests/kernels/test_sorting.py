@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dfjoin.kernels.sorting import argsort_u64, is_member, lower_bound, sort_lists_lexicographic
+from dfjoin.kernels.sorting import argsort_u64, distinct_numbers, is_member, lower_bound, sort_lists_lexicographic
 from tests.kernels.packing import csr
 
 KEYS = st.one_of(st.integers(0, 2**64 - 1), st.integers(0, 9), st.integers(2**64 - 9, 2**64 - 1))
@@ -17,6 +17,13 @@ def test_order_is_that_of_a_stable_argsort(keys):
     assert order.dtype == np.uint32
     assert order.tolist() == np.argsort(array, kind="stable").tolist()
     assert array.tolist() == keys
+
+
+@given(st.lists(st.integers(-9, 9), max_size=40))
+def test_distinct_numbers_are_those_of_a_set(numbers):
+    array = np.array(numbers, np.int64)
+    assert distinct_numbers(array).tolist() == sorted(set(numbers))
+    assert array.tolist() == numbers
 
 
 def test_order_of_no_keys_is_empty():

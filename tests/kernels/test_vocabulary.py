@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 
 from dfjoin.kernels.damage import DamagedArraysError
 from dfjoin.kernels.lists.postings import build_directory
-from dfjoin.kernels.lists.vocabulary import NOT_FOUND, find_tokens
-from dfjoin.kernels.records import Dictionary
+from dfjoin.kernels.lists.vocabulary import NOT_FOUND, ValueSlots, enter_values, find_numbers, find_tokens
+from dfjoin.kernels.records import Dictionary, as_read_only
 from tests.kernels.packing import pack
 
 WORDS = st.text("abcxyz", max_size=10).map(str.encode)
@@ -27,6 +27,18 @@ def look_up(query, vocabulary, hash_of, bits=3):
     return [None if t == NOT_FOUND else ranked[t] for t in tokens]
 
 
+def find(query, held, hash_of):
+    """Run the kernels over values in memory; return the values found, None for none."""
+    sides = [(pack(side), as_read_only(np.array([hash_of(v) for v in side], np.uint64))) for side in (query, held)]
+    (data, offsets), hashes = sides[0]
+    (held_data, held_offsets), held_hashes = sides[1]
+    slots = np.zeros(64, np.uint64)
+    enter_values(held_hashes, slots)
+    numbers = np.empty(len(query), np.int64)
+    find_numbers(hashes, offsets, data, ValueSlots(as_read_only(slots), held_offsets, held_data), numbers)
+    return [None if n == NOT_FOUND else held[n] for n in numbers]
+
+
 @pytest.mark.parametrize(
     "hash_of",
     [lambda v: 1 << 63, lambda v: len(v) << 60, lambda v: int.from_bytes(blake2b(v).digest()[:8], "big")],
@@ -35,7 +47,9 @@ def look_up(query, vocabulary, hash_of, bits=3):
 @given(query=st.lists(WORDS, max_size=20), vocabulary=st.sets(WORDS, max_size=20))
 def test_values_of_the_vocabulary_are_found_and_others_are_not(hash_of, query, vocabulary):
     query = [*query, *sorted(vocabulary)[:5]]
-    assert look_up(query, vocabulary, hash_of) == [v if v in vocabulary else None for v in query]
+    expected = [v if v in vocabulary else None for v in query]
+    assert look_up(query, vocabulary, hash_of) == expected
+    assert find(query, sorted(vocabulary), hash_of) == expected
 
 
 def test_nothing_is_found_in_an_empty_vocabulary():

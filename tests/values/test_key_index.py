@@ -1,5 +1,7 @@
 """Pairing of rows by key, against nested loops."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pyarrow as pa
@@ -59,6 +61,30 @@ def test_left_codes_are_equal_exactly_where_the_keys_are(values):
 def test_match_single_key(own, theirs):
     left = _left(own)
     _check_match(left, _keys(own), _keys(theirs), left.match(_parts(theirs)))
+
+
+WORDS = st.lists(
+    st.one_of(st.sampled_from(["a", "ab", "b", "é", "x" * 9, "x" * 300]), st.integers(-50, 50).map(str)), max_size=60
+)
+
+
+@given(WORDS, WORDS, st.sampled_from([1, 3, 2**40, 2**64 - 1]))
+def test_values_of_equal_hashes_are_told_apart_by_their_bytes(own, theirs, end):
+    own, theirs = (replace(part, hashes=part.hashes % np.uint64(end)) for part in _parts(own, theirs))
+    numbers = {value: number for number, value in enumerate(own.values())}
+    assert Vocabulary(own).codes_of(theirs).tolist() == [numbers.get(value, -1) for value in theirs.values()]
+
+
+INTEGERS = st.lists(st.one_of(st.none(), st.integers(-9, 9), st.integers(-(2**63), 2**63 - 1)), max_size=40)
+
+
+@given(INTEGERS, INTEGERS, st.sampled_from([pa.int64(), pa.string()]))
+def test_integers_are_paired_as_their_digits_are(own, theirs, type_):
+    """Numbers with numbers are compared as such, and with texts as texts."""
+    index, other = KeyIndex.of([_part(own, pa.int64())]), _part([None if v is None else str(v) for v in theirs])
+    other = other if type_ == pa.string() else _part(theirs, type_)
+    assert (other.integers is not None) == (type_ == pa.int64())
+    _check_match(index, own, theirs, index.match([other]))
 
 
 ROWS = st.lists(st.tuples(TEXTS, TEXTS, TEXTS), max_size=12)

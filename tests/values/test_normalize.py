@@ -422,3 +422,41 @@ def test_nanoseconds_before_1970_are_cut_as_those_of_their_text():
 def test_every_type_that_is_called_searchable_can_be_normalised():
     array = pa.array([(1, 2, 3)], pa.month_day_nano_interval())
     assert not is_searchable_type(array.type) or len(normalize_column(array, SETTINGS)) > 0
+
+
+WHOLE = st.lists(st.one_of(st.none(), st.integers(-20, 20), st.integers(-(2**63), 2**63 - 1)), max_size=80)
+
+
+@given(WHOLE, st.integers(0, 3), st.sampled_from(["", "7", "-3"]))
+def test_whole_numbers_are_the_values_that_their_digits_are(numbers, offset, null):
+    settings = IndexSettings(("", null))
+    array = pa.array([1, 2, 3, *numbers], pa.int64()).slice(offset)
+    found, expected = normalize_column(array, settings), normalize_column(array.cast(pa.string()), settings)
+    assert found.values() == expected.values()
+    for name in ("codes", "hashes", "classes", "offsets"):
+        assert getattr(found, name).tolist() == getattr(expected, name).tolist(), name
+    assert found.integers is None or found.integers.numbers.tolist() == [int(text) for text in found.values()]
+
+
+@pytest.mark.parametrize(
+    ("array", "is_whole"),
+    [
+        (pa.array([1.0, None, float("nan"), -0.0, 5e15], pa.float64()), True),
+        (pa.array([1.0, 2.5]), False),
+        (pa.array([float("inf"), 1.0]), False),
+        (pa.array([2.0**63]), False),
+        (pa.array([1, 2**64 - 1], pa.uint64()), False),
+        (pa.array([3, 2**63 - 1, None], pa.uint64()), True),
+        (pa.array([5, None, 5, -7], pa.int8()).dictionary_encode(), True),
+        (pa.array([], pa.int32()), True),
+        (pa.array([None, None], pa.float32()), True),
+    ],
+)
+def test_columns_of_whole_numbers_are_read_as_numbers(array, is_whole):
+    found = normalize_column(array, IndexSettings())
+    texts = [
+        None if v is None or v != v else str(int(v)) if v == v // 1 and abs(v) < 2e19 else str(v)
+        for v in array.to_pylist()
+    ]
+    assert (found.integers is not None) == is_whole
+    assert [None if code < 0 else found.value(code) for code in found.codes.tolist()] == texts

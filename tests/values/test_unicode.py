@@ -5,11 +5,19 @@ import sys
 import unicodedata
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dfjoin.values.unicode import UNICODE_VERSION, ascii_table, fold_table, identity_table, normalize_text
+from dfjoin.values.unicode import (
+    UNICODE_VERSION,
+    ascii_table,
+    fold_table,
+    identity_table,
+    normalize_text,
+    normalize_texts,
+)
 
 SLOW = 0xFFFFFFFF
 POINTS = [c for c in range(0x30000) if not 0xD800 <= c < 0xE000]
@@ -134,3 +142,13 @@ def test_spellings_that_unicode_calls_compatible_are_one_value(text, form):
 def test_any_white_space_is_one_space_between_words(words, space):
     text = normalize_text(space + space.join(words) + space)
     assert text == normalize_text(" ".join(words)) and not re.search(r"^\s|\s\s|\s$|[^\S ]", text)
+
+
+@given(
+    st.lists(st.text("aZ9, \t\n\x1c\u00a0é\u0301ﬁ²ß\u3000", max_size=6)),
+    st.sampled_from([pa.string(), pa.large_string()]),
+)
+def test_arrays_of_texts_are_normalised_one_by_one(texts, type_):
+    made = normalize_texts(pa.array(texts, type_))
+    assert made.type == type_
+    assert made.to_pylist() == [normalize_text(text) for text in texts]

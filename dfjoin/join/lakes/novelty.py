@@ -12,11 +12,12 @@ from numpy.typing import NDArray
 from dfjoin.errors import InvalidTypeError
 from dfjoin.index.segment import Segment
 from dfjoin.join.keys import KeyColumns
+from dfjoin.kernels.sorting import distinct_numbers
 from dfjoin.search.exact.searcher import searcher_of
 from dfjoin.search.shared_values import shared_mask
 from dfjoin.store.snapshot import Snapshot
 from dfjoin.values.frames import column_to_arrow
-from dfjoin.values.key_index import Vocabulary, find_values, pair_codes
+from dfjoin.values.key_index import Vocabulary, pair_codes
 from dfjoin.values.normalize import normalize_column
 from dfjoin.values.value_set import ValueSet
 
@@ -81,12 +82,12 @@ def adds_columns(
 def _is_held(parts: Sequence[_Part], keys: NDArray[np.int64], values: ValueSet, right_codes: NDArray[np.int64]) -> bool:
     """Tell whether a column of the right side is one of the frame's; `keys` are those of the rows of the parts."""
     vocabulary = Vocabulary(values)
-    pairs = np.unique(pair_codes(right_codes, values.codes, len(values)))
+    pairs = distinct_numbers(pair_codes(right_codes, values.codes, len(values)))
     for part in parts:
-        tokens = find_values(part.values, vocabulary)
-        if (tokens[part.held] < 0).any():
+        numbers = vocabulary.codes_of(part.values)
+        if (numbers[part.held] < 0).any():
             continue  # it holds a value that the right column lacks
-        codes = np.append(vocabulary.order[tokens].astype(np.int64), -1)[part.codes]
+        codes = np.append(numbers, -1)[part.codes]
         wanted = pair_codes(keys, codes, len(values))
         wanted = wanted[wanted >= 0]
         positions = np.minimum(np.searchsorted(pairs, wanted), pairs.size - 1)

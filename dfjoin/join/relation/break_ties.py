@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from dfjoin.join.keys import KeyColumns
 from dfjoin.join.relation.key_relation import DistinctKeys, KeyPairs, Relation
+from dfjoin.kernels.sorting import distinct_numbers
 from dfjoin.search.query import QueryColumn
 from dfjoin.transform.evidence.chance import evidence_bits
 from dfjoin.values.key_index import KeyIndex
@@ -108,8 +109,8 @@ def _sets_of_keys(relation: Relation) -> tuple[NDArray[np.int64], NDArray[np.int
             break
         numbers = now
     sizes = (
-        np.bincount(numbers[np.unique(pairs.left)], minlength=n_left),
-        np.bincount(least[np.unique(pairs.right)], minlength=n_left + 1)[:n_left],
+        np.bincount(numbers[distinct_numbers(pairs.left)], minlength=n_left),
+        np.bincount(least[distinct_numbers(pairs.right)], minlength=n_left + 1)[:n_left],
         np.bincount(numbers[pairs.left], minlength=n_left),
     )
     is_whole = (sizes[2] > 0) & (sizes[0] * sizes[1] == sizes[2])

@@ -73,9 +73,7 @@ def are_enough(left: KeyColumns, right: KeyColumns, keys: KeyLabels, is_named: b
     if not is_named:
         return any(_is_key(side, labels[0]) for side, labels in zip((left, right), keys, strict=True))
     index = left.index(keys[0])
-    found = index.match(right.parts(keys[1]))
-    n_found = int(np.count_nonzero(np.bincount(found[found >= 0])))
-    return not index.n_keys or n_found / index.n_keys >= options.threshold
+    return not index.n_keys or index.n_matched(right.parts(keys[1])) / index.n_keys >= options.threshold
 
 
 def _is_key(side: KeyColumns, label: Any) -> bool:

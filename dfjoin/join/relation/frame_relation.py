@@ -12,16 +12,18 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from dfjoin.errors import InvalidTypeError
-from dfjoin.join.keys import KeyColumns, expand_pairs, is_measure
+from dfjoin.join.keys import KeyColumns, is_measure
 from dfjoin.join.options import JoinOptions
 from dfjoin.join.relation.frame_keys import KeyLabels, are_enough, leaves_texts
 from dfjoin.join.relation.key_evidence import MIN_ONE_SIDED, MIN_ONE_SIDED_UNNAMED, is_row_number
 from dfjoin.join.relation.key_relation import KINDS, Relation
 from dfjoin.join.relation.relate import relate
+from dfjoin.kernels.sorting import distinct_numbers
 from dfjoin.programs.entity_operators import Entity
 from dfjoin.programs.name_operators import NormalName
 from dfjoin.transform.evidence.prepared_columns import Column
 from dfjoin.values.cells import CONVERSION_ERRORS, cell_texts
+from dfjoin.values.key_index import expand_pairs
 from dfjoin.values.names import clean_names
 
 __all__ = ["choose_relation", "reason_against_relation", "text_columns", "texts_of"]
@@ -142,10 +144,11 @@ def _find_wider_relation(
     known = expand_pairs(index.codes, index.match(other), index.n_keys) if relation is None else relation.row_pairs()
     n_right = len(right.frame)
     same, found = (own * n_right + theirs for own, theirs in (known, wider.row_pairs()))
-    n_same, n_found = (np.unique(pairs // n_right).size for pairs in (same, found))
-    both = np.intersect1d(same // n_right, found // n_right)
-    agreeing = np.unique(np.intersect1d(same, found) // n_right)
-    is_better = n_found >= _WIDER * n_same and agreeing.size >= max(_MIN_BOTH, _MIN_SAME * both.size)
+    same, found = distinct_numbers(same), distinct_numbers(found)
+    rows, found_rows = (distinct_numbers(pairs // n_right) for pairs in (same, found))
+    both = np.intersect1d(rows, found_rows, assume_unique=True)
+    agreeing = distinct_numbers(np.intersect1d(same, found, assume_unique=True) // n_right)
+    is_better = found_rows.size >= _WIDER * rows.size and agreeing.size >= max(_MIN_BOTH, _MIN_SAME * both.size)
     return wider if is_better else relation
 
 

@@ -13,11 +13,11 @@ from numpy.typing import NDArray
 
 from dfjoin.fuzzy.result import FuzzyJoin
 from dfjoin.join.element_keys import ElementKeys
-from dfjoin.join.keys import expand_pairs
 from dfjoin.join.saved_relation import SavedRelation
+from dfjoin.kernels.sorting import distinct_numbers
 from dfjoin.transform.evidence.prepared_columns import count_distinct
 from dfjoin.transform.evidence.transform_join import TransformJoin
-from dfjoin.values.key_index import KeyIndex, number_rows
+from dfjoin.values.key_index import KeyIndex, expand_pairs, number_rows
 
 __all__ = ["KINDS", "DistinctKeys", "KeyPairs", "Relation", "distinct_keys", "without_tried"]
 
@@ -132,7 +132,7 @@ class Relation:
         """
         sides = (self.left.index, self.pairs.left), (self.right.index, self.pairs.right)
         rows = [np.bincount(index.codes[index.codes >= 0], minlength=index.n_keys) for index, _ in sides]
-        joined = [int(count[np.unique(keys)].sum()) for count, (_, keys) in zip(rows, sides, strict=True)]
+        joined = [int(count[distinct_numbers(keys)].sum()) for count, (_, keys) in zip(rows, sides, strict=True)]
         n_pairs = int((rows[0][self.pairs.left] * rows[1][self.pairs.right]).sum())
         return max(joined) / n_pairs if n_pairs else 1.0
 

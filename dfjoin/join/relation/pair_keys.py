@@ -15,6 +15,7 @@ from dfjoin.join.relation.key_relation import KINDS, DistinctKeys, KeyPairs, Rel
 from dfjoin.join.relation.similar_keys import TextColumns
 from dfjoin.programs.program import Program
 from dfjoin.transform.evidence.transform_join import RowJoin, TransformJoin, join_rows
+from dfjoin.values.key_index import pair_codes
 
 __all__ = ["RestMatcher", "marked_pairs", "pair_keys", "texts_to_compare"]
 
@@ -157,6 +158,6 @@ def _with_fuzzy(pairs: KeyPairs, fuzzy: FuzzyJoin) -> KeyPairs:
 
 def _sort_pairs(pairs: KeyPairs) -> KeyPairs:
     """Sort pairs by left key, then right key; a key that a program joins is not joined by similarity as well."""
-    order = np.lexsort((pairs.right, pairs.left))
+    order = np.argsort(pair_codes(pairs.left, pairs.right, int(pairs.right.max(initial=0)) + 1), kind="stable")
     left, right, kinds, distances, chances = pairs
     return KeyPairs(left[order], right[order], kinds[order], distances[order], chances[order])

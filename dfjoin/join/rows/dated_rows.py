@@ -12,12 +12,13 @@ from numpy.typing import NDArray
 
 from dfjoin._validation import show
 from dfjoin.errors import InvalidParameterError, InvalidTypeError, JoinExpansionError
-from dfjoin.join.keys import KeyColumns, KeyIndex, expand_pairs
+from dfjoin.join.keys import KeyColumns
 from dfjoin.join.plan import JoinStep, json_label
 from dfjoin.join.rows.execute import RightSide
 from dfjoin.join.rows.right_facts import TableFacts
 from dfjoin.kernels.ragged import expand_stretches
 from dfjoin.values.header_meaning import is_year_name
+from dfjoin.values.key_index import KeyIndex, expand_pairs
 from dfjoin.values.periods import PeriodColumn, read_periods
 from dfjoin.values.value_set import ValueSet
 

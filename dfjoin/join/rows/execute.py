@@ -21,14 +21,13 @@ from dfjoin.join.aggregate import (
     count_disagreeing,
     take_rows,
 )
-from dfjoin.join.keys import expand_pairs
 from dfjoin.join.options import JoinOptions
 from dfjoin.join.output_names import free_name, output_names, taken_names
 from dfjoin.join.plan import JoinStep
 from dfjoin.join.rows.right_facts import FrameFacts, RightFacts
 from dfjoin.values.cells import CONVERSION_ERRORS
 from dfjoin.values.frames import as_objects, workable_frame
-from dfjoin.values.key_index import KeyIndex
+from dfjoin.values.key_index import KeyIndex, count_codes, expand_pairs, only_partners
 
 __all__ = [
     "MARKS",
@@ -127,7 +126,7 @@ def match_marks(kinds: NDArray[np.object_], pairs: Any, of_row: NDArray[np.int64
     """
     chances = pairs.chances if pairs.chances.size else np.full(pairs.left.size, np.nan)
     numbers = [np.append(one, np.nan)[of_row] for one in (pairs.distances, chances)]
-    told = pd.Series([None if number < 0 else kinds[number] for number in of_row.tolist()], dtype="str")
+    told = pd.Series(np.append(kinds, np.array([None], object)), dtype="str").take(of_row).reset_index(drop=True)
     return pd.DataFrame(dict(zip(MARKS, (told, *numbers), strict=True)))
 
 
@@ -188,13 +187,18 @@ def relationship_of(
     >>> relationship_of(belgium_belarus, bel, 2, rows=np.array([0, 0]))
     'm:1'
     """
-    n_left, n_right = (np.bincount(side[side >= 0], minlength=n_keys) for side in (left, right))
-    n_partners = np.where(n_right > 0, n_left, 0)
-    if rows is not None:
-        has_key = right >= 0
-        n_partners = np.bincount(rows[has_key], weights=n_left[right[has_key]])
-    sides = n_partners, n_right[n_left > 0]
-    return ":".join("m" if (side > 1).any() else "1" for side in sides)
+    n_left, n_right = count_codes(left, n_keys), count_codes(right, n_keys)
+    if rows is None:
+        return _relationship(n_left, n_right)
+    has_key = right >= 0
+    n_partners = np.bincount(rows[has_key], weights=n_left[right[has_key]])
+    return ":".join("m" if is_many else "1" for is_many in ((n_partners > 1).any(), (n_right[n_left > 0] > 1).any()))
+
+
+def _relationship(n_left: NDArray[np.int64], n_right: NDArray[np.int64]) -> str:
+    """Measure the relationship of keys that have so many rows on either side, each row one key."""
+    is_many = ((n_left > 1) & (n_right > 0)).any(), ((n_right > 1) & (n_left > 0)).any()
+    return ":".join("m" if many else "1" for many in is_many)
 
 
 def join_step(df: pd.DataFrame, step: JoinStep, left: KeyIndex, right: RightSide, options: JoinOptions) -> StepResult:
@@ -232,22 +236,19 @@ def join_step(df: pd.DataFrame, step: JoinStep, left: KeyIndex, right: RightSide
         marks = {free_name(name, right.stem, held): column for name, column in right.marks.items()}
         right = replace(right, frame=right.frame.assign(**marks))
     aggregate = check_aggregate(step.aggregate, list(right.frame.columns))
-    relationship = relationship_of(left.codes, right.codes, right.n_keys, right.rows)
+    n_left, n_right = count_codes(left.codes, right.n_keys), count_codes(right.codes, right.n_keys)
+    by_keys = _relationship(n_left, n_right)
+    relationship = by_keys if right.rows is None else relationship_of(left.codes, right.codes, right.n_keys, right.rows)
     made_one = MadeOne(right.frame, right.keys, right.codes)
     count: pd.Series | None = None
     if aggregate is None:
         _guard(df, step, left.codes, right, options)
     else:
         made_one = one_row_per_key(right, right.rules(aggregate, step))
-        is_counted = step.counted
-        if is_counted is None:
-            own = relationship if right.rows is None else relationship_of(left.codes, right.codes, right.n_keys)
-            is_counted = own == "1:m"
+        is_counted = by_keys == "1:m" if step.counted is None else step.counted
         count = pd.Series(made_one.counts) if is_counted else None
     frame, keys, codes = made_one.frame, made_one.keys, made_one.codes
-    n_right_rows = np.bincount(codes[codes >= 0], minlength=right.n_keys)
-    has_partner = (left.codes >= 0) & (n_right_rows[np.maximum(left.codes, 0)] > 0 if right.n_keys else False)
-    left_rows, right_rows = _positions(left.codes, codes, right.n_keys, has_partner, options.how)
+    left_rows, right_rows = _positions(left.codes, codes, right.n_keys, options.how)
     result = _take_left(df, left_rows, options.how)
     if options.keeps_right_rows and keys.shape[1]:
         result = _fill_keys(result, step.on, keys, left_rows, right_rows)
@@ -264,9 +265,7 @@ def join_step(df: pd.DataFrame, step: JoinStep, left: KeyIndex, right: RightSide
         added[free_name("_merge", right.stem, taken)] = pd.Series(
             pd.Categorical(sides, ["left_only", "right_only", "both"])
         )
-    n_values = int(np.count_nonzero(np.bincount(left.codes[has_partner])))
     wide = _attach(result, added)
-    n_matched = int(has_partner.sum())
     return StepResult(
         frame=wide,
         left_rows=left_rows,
@@ -275,8 +274,8 @@ def join_step(df: pd.DataFrame, step: JoinStep, left: KeyIndex, right: RightSide
         disagreeing=made_one.disagreeing,
         counted=counted,
         relationship=relationship,
-        rows_matched=n_matched,
-        values_matched=n_values,
+        rows_matched=int(n_left[n_right > 0].sum()),
+        values_matched=int(np.count_nonzero((n_left > 0) & (n_right > 0))),
         decided=made_one.decided | right.decided,
     )
 
@@ -348,7 +347,7 @@ def one_row_per_key(right: RightSide, rules: CellRules) -> MadeOne:
     that sort the distinct values of a column.
     """
     present = right.codes >= 0
-    codes = right.codes[present]
+    codes = right.codes if present.all() else right.codes[present]
     counts = np.bincount(codes, minlength=right.n_keys)
     is_single = bool((counts <= 1).all())
     columns = {name: right.frame.iloc[:, position] for position, name in enumerate(right.frame.columns)}
@@ -395,16 +394,22 @@ def _kinds(columns: dict[str, pd.Series], object_kinds: dict[str, str]) -> dict[
 
 
 def _positions(
-    left: NDArray[np.int64], right: NDArray[np.int64], n_keys: int, has_partner: NDArray[np.bool_], how: str
+    left: NDArray[np.int64], right: NDArray[np.int64], n_keys: int, how: str
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Row of either side for each row of the result; -1 where a side has none."""
-    left_rows, right_rows = expand_pairs(left, right, n_keys)
-    if how in ("left", "outer") and not has_partner.all():
-        alone = np.flatnonzero(~has_partner)
-        left_rows = np.concatenate([left_rows, alone])
-        right_rows = np.concatenate([right_rows, np.full(alone.size, -1)])
-        order = np.argsort(left_rows, kind="stable")
-        left_rows, right_rows = left_rows[order], right_rows[order]
+    partners = only_partners(left, right, n_keys)
+    if partners is not None and how in ("left", "outer"):
+        left_rows, right_rows = np.arange(left.size), partners
+    else:
+        left_rows, right_rows = expand_pairs(left, right, n_keys)
+        if how in ("left", "outer"):
+            has_partner = np.zeros(left.size, bool)
+            has_partner[left_rows] = True
+            alone = np.flatnonzero(~has_partner)
+            left_rows = np.concatenate([left_rows, alone])
+            right_rows = np.concatenate([right_rows, np.full(alone.size, -1)])
+            order = np.argsort(left_rows, kind="stable")
+            left_rows, right_rows = left_rows[order], right_rows[order]
     if how in ("right", "outer"):
         used = np.zeros(right.size, bool)
         used[right_rows[right_rows >= 0]] = True

@@ -13,7 +13,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from dfjoin.join.aggregate import nullable_column
-from dfjoin.join.keys import KeyColumns, expand_pairs, take_values
+from dfjoin.join.keys import KeyColumns, take_values
 from dfjoin.join.output_names import stem_of
 from dfjoin.join.plan import JoinStep
 from dfjoin.join.relation.frame_relation import text_columns
@@ -31,7 +31,7 @@ from dfjoin.search.transform.candidate_programs import spell_values
 from dfjoin.store.table import LakeTable
 from dfjoin.transform.evidence.prepared_columns import SETTINGS
 from dfjoin.transform.evidence.transform_join import TransformJoin, join_rows
-from dfjoin.values.key_index import KeyIndex, Vocabulary, concat_values, find_values
+from dfjoin.values.key_index import KeyIndex, Vocabulary, concat_values, expand_pairs
 from dfjoin.values.normalize import normalize_column, unite_value_sets
 from dfjoin.values.value_set import ValueSet
 
@@ -159,7 +159,7 @@ class _ProgramLink:
         is_joined = np.zeros(len(values) + 1, bool)  # the last one serves code -1, the null
         for program in self._programs:
             results = normalize_column(program.apply([texts for _ in program.columns]), SETTINGS)
-            is_known = np.append(find_values(results, self._results) >= 0, False)
+            is_known = np.append(self._results.codes_of(results) >= 0, False)
             is_joined[:-1] |= is_known[results.codes]
         return is_joined[values.codes]
 

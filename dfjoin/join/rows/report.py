@@ -374,16 +374,17 @@ def _step_examples(
     O(rows).
     """
     index, theirs = codes
-    has_partner = np.zeros(index.n_keys + 1, bool)  # the last one serves code -1, the null
-    has_partner[theirs[(theirs >= 0) & (theirs < index.n_keys)]] = True
-    alone = np.flatnonzero((index.codes >= 0) & ~has_partner[index.codes])
+    has_partner = np.zeros(max(index.n_keys, int(theirs.max(initial=0)) + 1) + 1, bool)
+    has_partner[theirs] = True
+    has_partner[-1] = False  # that of code -1, the null
+    is_joined = has_partner[index.codes]
+    alone = np.flatnonzero((index.codes >= 0) & ~is_joined)
     row_of = np.full(index.n_keys, -1)
     row_of[index.codes[alone][::-1]] = alone[::-1]  # the first row of each key is the last that is written
     first = alone[row_of[index.codes[alone]] == alone][:_VALUES]
     keys = [left.columns.get_loc(label) for label in step.on]
-    of_row = result.left_rows
-    is_joined = (of_row >= 0) & np.append(has_partner[index.codes], False)[of_row]
-    rows = np.flatnonzero(is_joined)[:_ROWS].tolist()
+    is_shown = np.append(is_joined, False)[result.left_rows]  # the last one serves rows that the frame lacks
+    rows = np.flatnonzero(is_shown)[:_ROWS].tolist()
     first_new = left.shape[1]
     new = range(first_new, min(first_new + len(result.names), first_new + max(0, _COLUMNS - len(keys))))
     return {

@@ -1,19 +1,24 @@
-"""Look values up in a segment's vocabulary: hash directory, then bytes to confirm."""
+"""Look values up: in a segment's vocabulary by its hash directory, among values in memory by a hash table of them."""
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
+from numpy.typing import NDArray
 
 from dfjoin.kernels.damage import DamagedArraysError
 from dfjoin.kernels.hashing import equal_bytes
-from dfjoin.kernels.numba._compile import njit_lean, prefetch
+from dfjoin.kernels.numba._compile import njit_inner, njit_lean, prefetch
 
-__all__ = ["NOT_FOUND", "find_tokens"]
+__all__ = ["NOT_FOUND", "ValueSlots", "enter_values", "find_numbers", "find_tokens"]
 
 NOT_FOUND = np.int64(-1)
 """Token of a value that the vocabulary does not hold."""
 
 _BLOCK = 32
+_UPPER = np.uint64(0xFFFFFFFF00000000)
+_LOWER = np.uint64(0x00000000FFFFFFFF)
 
 
 @njit_lean
@@ -89,3 +94,92 @@ def find_tokens(hashes, offsets, data, dictionary, tokens):
                     tokens[i] = token
                     break
                 token += 1
+
+
+class ValueSlots(NamedTuple):
+    """Distinct values in memory: `slots` as `enter_values` fills them, and where the bytes of each lie."""
+
+    slots: NDArray[np.uint64]
+    offsets: NDArray[np.int64]
+    data: NDArray[np.uint8]
+
+
+@njit_lean
+def enter_values(hashes, slots):
+    """Enter distinct values into a hash table.
+
+    Parameters
+    ----------
+    hashes : ndarray of uint64, shape (n,)
+    slots : ndarray of uint64, shape (power of two above n,)
+        Filled with 0 at first; receives the upper half of a hash, and the number of the value + 1.
+
+    Notes
+    -----
+    Open addressing; the slots of a block are asked for ahead. O(n) expected.
+    """
+    n = hashes.shape[0]
+    mask = np.int64(slots.shape[0] - 1)
+    for block in range(0, n, _BLOCK):
+        end = min(n, block + _BLOCK)
+        for i in range(block, end):
+            prefetch(slots, np.int64(hashes[i]) & mask)
+        for i in range(block, end):
+            slot = np.int64(hashes[i]) & mask
+            while slots[slot] != 0:
+                slot = (slot + 1) & mask
+            slots[slot] = (hashes[i] & _UPPER) | np.uint64(i + 1)
+
+
+@njit_lean
+def find_numbers(hashes, offsets, data, held, numbers):
+    """Find the number that each value has among others.
+
+    Parameters
+    ----------
+    hashes, offsets, data : ndarray
+        The values that are looked up, packed.
+    held : ValueSlots
+    numbers : ndarray of int64, shape (n,)
+        Receives the number of each value, or `NOT_FOUND`. Equal hashes are told apart by their bytes.
+
+    Notes
+    -----
+    Three dependent memory accesses a value, each asked for a block ahead. O(n) expected.
+    """
+    slots = held.slots
+    n = hashes.shape[0]
+    mask = np.int64(slots.shape[0] - 1)
+    for block in range(0, n, _BLOCK):
+        end = min(n, block + _BLOCK)
+        for i in range(block, end):
+            prefetch(slots, np.int64(hashes[i]) & mask)
+        for i in range(block, end):
+            slot = _next_slot(slots, np.int64(hashes[i]) & mask, hashes[i])
+            numbers[i] = slot
+            if slots[slot] != 0:
+                prefetch(held.offsets, np.int64(slots[slot] & _LOWER) - 1)
+        for i in range(block, end):
+            if slots[numbers[i]] != 0:
+                prefetch(held.data, held.offsets[np.int64(slots[numbers[i]] & _LOWER) - 1])
+        for i in range(block, end):
+            slot = numbers[i]
+            numbers[i] = -1
+            length = offsets[i + 1] - offsets[i]
+            while slots[slot] != 0:
+                number = np.int64(slots[slot] & _LOWER) - 1
+                start = held.offsets[number]
+                if held.offsets[number + 1] - start == length:
+                    if equal_bytes(held.data, start, data, offsets[i], length):
+                        numbers[i] = number
+                        break
+                slot = _next_slot(slots, (slot + 1) & mask, hashes[i])
+
+
+@njit_inner
+def _next_slot(slots, slot, h):
+    """Return the first slot from one on whose value has the same upper half of the hash, or that is empty."""
+    mask = np.int64(slots.shape[0] - 1)
+    while slots[slot] != 0 and slots[slot] & _UPPER != h & _UPPER:
+        slot = (slot + 1) & mask
+    return slot

@@ -7,7 +7,8 @@ from numpy.typing import NDArray
 
 from dfjoin.index.reading import reading
 from dfjoin.index.segment import Tokens
-from dfjoin.values.key_index import find_values
+from dfjoin.kernels.lists.vocabulary import find_tokens
+from dfjoin.kernels.records import Dictionary
 from dfjoin.values.value_set import ValueSet
 
 __all__ = ["match_tokens"]
@@ -33,5 +34,8 @@ def match_tokens(values: ValueSet, tokens: Tokens) -> NDArray[np.int64]:
     IndexCorruptedError
         If the vocabulary's arrays contradict each other.
     """
+    dictionary = Dictionary(tokens.directory, tokens.hash, tokens.value_offsets, tokens.value_bytes)
+    found = np.empty(len(values), np.int64)
     with reading("value_offsets", "points outside `value_bytes`"):
-        return find_values(values, tokens)
+        find_tokens(values.hashes, values.offsets, values.data, dictionary, found)
+    return found

@@ -13,19 +13,17 @@ from dfjoin.errors import IncompatibleSettingsError
 from dfjoin.index.reading import reading
 from dfjoin.index.segment import Segment, Signatures
 from dfjoin.index.signatures import partition_slots
-from dfjoin.kernels.lists.mergelist import count_lists, sum_sets
+from dfjoin.kernels.lists.mergelist import sum_sets
 from dfjoin.kernels.records import Sets
 from dfjoin.kernels.sets.lsh_candidates import PartitionBands, Stretches, collect_candidates, find_equal
 from dfjoin.kernels.sets.minhash import sign_hashes
+from dfjoin.kernels.sorting import distinct_numbers
 from dfjoin.search.exact.allowed import allowed_columns
-from dfjoin.search.exact.costs import COUNTED_POSTING_BYTES, ENTRY_BYTES, READ_COSTS
+from dfjoin.search.exact.costs import ENTRY_BYTES, READ_COSTS
 from dfjoin.search.exact.posting_lists import (
-    Gathered,
     Query,
     TopColumns,
-    WorkArrays,
     gather,
-    lists_of,
     reading_postings,
 )
 from dfjoin.search.exact.searcher import MatchedQuery, searcher_of, smallest_count
@@ -47,6 +45,8 @@ from dfjoin.types import IndexSettings
 __all__ = ["SlotCandidates", "SteppedHits", "check_signatures", "find_candidates", "search_signatures"]
 
 _THRESHOLD_STEP = 0.05
+_WORTH = 0.7
+"""Share of the time of exact search that counting by signatures may take; more is answered by exact search."""
 _NO_WEIGHTS = np.empty(0, np.int32)
 _NO_BANDS = BandsOfPartitions(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0))
 
@@ -202,6 +202,10 @@ def search_signatures(
     signed may qualify; then the query is small too, the lists hold the large columns as well, and the answer is
     that of exact search. O(values + rows that agree + sets of the candidates).
 
+    Candidates are counted by their sets, for which the query is looked up as exact search does; only the reading of
+    posting lists is saved. Where that is so little, or the sets so large, that more than seven tenths of the time of
+    exact search would be taken, exact search answers (`dfjoin.search.exact.costs`), and no column is missing.
+
     The expected recall follows from the counted columns: a column of which one in 1 / p is found stands for 1 / p
     columns, and one more column with the recall of uniform containment stands for what is not known yet. Where
     nothing is counted, or rows are weighted, containment is taken as uniform above the threshold.
@@ -211,6 +215,8 @@ def search_signatures(
         return SteppedHits(join_hits([]), np.empty(0, np.int64), np.empty(0, bool)), stats
     search = _EnsembleSearch(snapshot, matched, params)
     for step, threshold in enumerate(_thresholds(params)):
+        if not search.pays:
+            return search.answered_exactly()
         n_needed = search.fewest_values(threshold)
         if n_needed < snapshot.settings.smallest_signed and snapshot.settings.keep_sets:
             listed, stats = searcher_of(snapshot).search(matched, params)
@@ -219,6 +225,8 @@ def search_signatures(
         n_found = search.lower(step, threshold, n_needed)
         if params.k is not None and n_found >= params.k:
             break
+    if not search.pays:
+        return search.answered_exactly()
     stats.add(search.stats)
     return search.found(), stats
 
@@ -245,8 +253,7 @@ class _SegmentProbe:
 
     `totals` are the matched values (or rows) of the slots that were counted, -1 for the others; `found` the
     candidates that reach the present threshold, `steps` the number of the threshold at which each slot did so first,
-    and `agreed` the rows in which slots agree with the query; `bands` are those of the present threshold, and
-    `reading_ns` is what reading sets was expected to take.
+    and `agreed` the rows in which slots agree with the query; `bands` are those of the present threshold.
     """
 
     number: int
@@ -261,7 +268,6 @@ class _SegmentProbe:
     steps: NDArray[np.int64]
     bands: BandsOfPartitions = _NO_BANDS
     is_matched: bool = False
-    reading_ns: float = 0.0
 
 
 class _EnsembleSearch:
@@ -270,6 +276,9 @@ class _EnsembleSearch:
     def __init__(self, snapshot: Snapshot, matched: MatchedQuery, params: SearchParams) -> None:
         self.searcher = searcher_of(snapshot)
         self.settings = snapshot.settings
+        for segment in self.searcher.segments:
+            if segment.n_columns:
+                check_signatures(segment, self.settings)
         self.matched = matched
         self.params = params
         self.is_counted = params.verify and snapshot.settings.keep_sets
@@ -283,6 +292,34 @@ class _EnsembleSearch:
         self.small = join_hits([])
         self.small_steps: dict[tuple[int, int], int] = {}
         self.is_probed = False
+        self.spent_ns = 0.0
+
+    @property
+    def pays(self) -> bool:
+        """Whether signatures are expected to save enough; always, where nothing is counted."""
+        return not self.is_counted or self.spent_ns < self.budget_ns
+
+    @cached_property
+    def budget_ns(self) -> float:
+        """The time that may be spent on signatures and sets, so that the search takes `_WORTH` of an exact one."""
+        costs = READ_COSTS
+        merging = 0.0
+        for number, segment in enumerate(self.searcher.segments):
+            if segment.n_columns:
+                groups, indptr = self.matched.groups(number), segment.tokens.list_indptr
+                lists = distinct_numbers(groups[groups >= segment.n_columns]) - segment.n_columns
+                merging += costs.list_ns * lists.size + costs.posting_ns * int(
+                    (indptr[lists + 1] - indptr[lists]).sum()
+                )
+        common = costs.search_ns + costs.value_ns * self.n_query
+        return _WORTH * (common + merging) - common
+
+    def answered_exactly(self) -> tuple[SteppedHits, SearchStats]:
+        """Answer by posting lists; each column counts as found at the highest threshold that it reaches."""
+        listed, stats = self.searcher.search(self.matched, self.params)
+        minima = np.array([smallest_count(threshold, self.total) for threshold in _thresholds(self.params)])
+        steps = np.count_nonzero(minima[:, None] > listed.matched_rows, axis=0)
+        return SteppedHits(listed, steps, np.zeros(len(listed), bool)), stats
 
     @cached_property
     def signature(self) -> NDArray[np.uint32]:
@@ -295,7 +332,7 @@ class _EnsembleSearch:
         probes = []
         for number, segment in enumerate(self.searcher.segments):
             if segment.n_columns:
-                stored = check_signatures(segment, self.settings)
+                stored = segment.signatures
                 indptr, ends = partition_slots(stored.sizes, self.settings.partition_ends)
                 n = stored.sizes.size
                 known = np.zeros(n, bool), np.full(n, -1, np.int32), np.empty(0, np.int64), np.zeros(n, np.uint16)
@@ -321,6 +358,9 @@ class _EnsembleSearch:
             probe.agreed = candidates.agreed
             if self.is_counted:
                 unknown = candidates.slots[probe.totals[candidates.slots] < 0]
+                self._spend(probe, candidates, unknown)
+                if not self.pays:
+                    return 0
                 if unknown.size:
                     self._count(probe, unknown)
                 probe.found = np.flatnonzero(probe.is_candidate & (probe.totals >= minimum))
@@ -426,18 +466,23 @@ class _EnsembleSearch:
             self.stats.n_found += int(np.count_nonzero(groups >= 0))
         return Query(groups, self.weights, probe.allowed, 1, segment.n_columns)
 
+    def _spend(self, probe: _SegmentProbe, candidates: SlotCandidates, slots: NDArray[np.int32]) -> None:
+        """Add the time to compare signatures, and to read the sets of slots."""
+        costs = READ_COSTS
+        n_entries = candidates.n_agreeing + self._n_entries(probe, slots) + (self.n_query if slots.size else 0)
+        self.spent_ns += costs.probe_ns + costs.set_ns * slots.size + costs.entry_ns * n_entries
+
+    def _n_entries(self, probe: _SegmentProbe, slots: NDArray[np.int32]) -> int:
+        """Return the entries of the sets of some slots."""
+        indptr, columns = self.searcher.segments[probe.number].tokens.set_indptr, probe.stored.columns[slots]
+        return int((indptr[columns + 1] - indptr[columns]).sum())
+
     def _count(self, probe: _SegmentProbe, slots: NDArray[np.int32]) -> None:
-        """Count slots by reading their sets; or all slots by merging the query's posting lists, once this is less."""
+        """Count slots by reading their sets."""
         segment, query = self.searcher.segments[probe.number], self._query(probe)
-        columns = probe.stored.columns[slots]
-        tokens, costs = segment.tokens, READ_COSTS
-        n_entries = int((tokens.set_indptr[columns + 1] - tokens.set_indptr[columns]).sum())
-        probe.reading_ns += costs.set_ns * columns.size + costs.entry_ns * n_entries
+        columns, tokens, n_entries = probe.stored.columns[slots], segment.tokens, self._n_entries(probe, slots)
         with self.searcher.scratch_of(probe.number).lend() as arrays:
             found = gather(segment, arrays, query)
-            if costs.list_ns * found.lists.size + costs.posting_ns * found.n_postings <= probe.reading_ns:
-                self._merge(probe, segment, arrays, found)
-                return
             totals = np.empty(columns.size, np.int32)
             with reading_postings(segment):
                 sum_sets(columns, Sets(tokens.set_indptr, tokens.set_lists), arrays.tally, totals)
@@ -445,14 +490,3 @@ class _EnsembleSearch:
         probe.totals[slots] = totals
         n_bytes = n_entries * ENTRY_BYTES
         self.stats.add(SearchStats("lsh", sets_read=columns.size, set_entries_read=n_entries, bytes_read=n_bytes))
-
-    def _merge(self, probe: _SegmentProbe, segment: Segment, arrays: WorkArrays, found: Gathered) -> None:
-        """Count all slots of a segment by the posting lists of the query."""
-        counts = arrays.tally.counts
-        with reading_postings(segment):
-            count_lists(found.lists, lists_of(segment), arrays.tally)
-        probe.totals[:] = counts[probe.stored.columns]
-        counts[:] = 0
-        read = SearchStats("mergelist", lists_read=found.lists.size, postings_read=found.n_postings)
-        read.bytes_read = found.n_postings * COUNTED_POSTING_BYTES
-        self.stats.add(read)

@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from dfjoin.kernels.sorting import distinct_numbers
 from dfjoin.programs.program import Program
 from dfjoin.transform.evidence.chance import (
     SAMPLE_VALUES,
@@ -21,7 +22,8 @@ from dfjoin.transform.evidence.chance import (
     other_digits,
     without_constants,
 )
-from dfjoin.transform.evidence.prepared_columns import SETTINGS, Column, count_distinct, match_rows
+from dfjoin.transform.evidence.prepared_columns import SETTINGS, Column, count_distinct
+from dfjoin.values.key_index import Vocabulary
 from dfjoin.values.normalize import normalize_column
 from dfjoin.values.value_set import ValueSet
 
@@ -152,7 +154,7 @@ class Outcome:
     def _hit_rate(self, texts: list[str]) -> float:
         """Return the share of some texts that are target values."""
         values = normalize_column(pa.array(texts, pa.string()), SETTINGS)
-        return float((match_rows(values, self.target) >= 0).mean()) if len(values) else 0.0
+        return float((Vocabulary(self.target).codes_of(values) >= 0).mean()) if len(values) else 0.0
 
     @cached_property
     def bits(self) -> float:
@@ -198,7 +200,7 @@ class Outcome:
         """Estimated share of the joined source values that do not owe their hit to sharing a result."""
         is_made = (self.source_codes >= 0) & (self.outputs.codes >= 0)
         keys = self.source_codes[is_made].astype(np.int64) * len(self.outputs) + self.outputs.codes[is_made]
-        made = np.unique(keys) % max(1, len(self.outputs))  # the result of each distinct source value
+        made = distinct_numbers(keys) % max(1, len(self.outputs))  # the result of each distinct source value
         counts = np.bincount(made, minlength=len(self.outputs))
         is_hit, is_shared = self.hits[made] >= 0, counts[made] > 1
         n_single = int((~is_shared).sum())
@@ -222,7 +224,8 @@ class Outcome:
         is_joined = (self.row_targets >= 0) & (self.source_codes >= 0)
         joined = self.row_targets[is_joined]
         if not self.multiplicity.are_rows:
-            joined = np.unique(self.source_codes[is_joined].astype(np.int64) * self.n_target + joined) % self.n_target
+            pairs = self.source_codes[is_joined].astype(np.int64) * self.n_target + joined
+            joined = distinct_numbers(pairs) % self.n_target
         own = np.bincount(joined, minlength=self.n_target)
         reached = int(self.multiplicity.counts[own > 0].sum())
         return max(joined.size, reached) / max(1, int((own * self.multiplicity.counts).sum()))
@@ -263,7 +266,7 @@ def evaluate(
     by_name = {column.name: column for column in source}
     arrays = [by_name[name].array for name in program.columns]
     outputs = normalize_column(program.apply(arrays), SETTINGS)
-    hits = match_rows(outputs, target)
+    hits = Vocabulary(target).codes_of(outputs)
     codes = main.values.codes
 
     def results(other: Program, rows: NDArray[np.int64]) -> pa.Array:

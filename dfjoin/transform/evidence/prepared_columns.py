@@ -11,12 +11,11 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from dfjoin.kernels.ragged import expand_stretches
-from dfjoin.kernels.sorting import argsort_u64
 from dfjoin.types import IndexSettings
 from dfjoin.values.normalize import normalize_column
 from dfjoin.values.value_set import ValueSet
 
-__all__ = ["SETTINGS", "Column", "as_columns", "count_distinct", "match_rows", "order_rows"]
+__all__ = ["SETTINGS", "Column", "as_columns", "count_distinct", "order_rows"]
 
 SETTINGS = IndexSettings(null_evidence=False)
 """Settings of the canonical form of both sides; see `dfjoin.values.normalize`."""
@@ -157,23 +156,3 @@ def count_distinct(codes: NDArray[np.integer], n: int) -> int:
     is_present = np.zeros(n, bool)
     is_present[codes[codes >= 0]] = True
     return int(is_present.sum())
-
-
-def match_rows(output: ValueSet, target: ValueSet) -> NDArray[np.int64]:
-    """Return for each distinct output the number of the equal target value, -1 for none.
-
-    Notes
-    -----
-    Values are equal if their 64-bit hashes and their lengths are: of a million values against a million
-    others, one in 18 million such calls would confuse two. O(n log n).
-    """
-    if len(target) == 0 or len(output) == 0:
-        return np.full(len(output), -1, np.int64)
-    order, asked = argsort_u64(target.hashes), argsort_u64(output.hashes)
-    at = np.empty(len(output), np.int64)  # sorted questions are answered in the order of memory
-    at[asked] = np.searchsorted(target.hashes[order], output.hashes[asked])
-    found = order[np.minimum(at, len(target) - 1)].astype(np.int64)
-    is_same = target.hashes[found] == output.hashes
-    lengths = output.offsets[1:] - output.offsets[:-1]
-    is_same &= lengths == (target.offsets[1:] - target.offsets[:-1])[found]
-    return np.where(is_same, found, -1)

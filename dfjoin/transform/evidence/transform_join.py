@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 from dfjoin._validation import show
 from dfjoin._visible import visible_lines
 from dfjoin.errors import InvalidParameterError, InvalidTypeError
-from dfjoin.kernels.ragged import expand_stretches
 from dfjoin.programs.confidence import Confidence
 from dfjoin.programs.program import Program
-from dfjoin.transform.evidence.prepared_columns import SETTINGS, Column, as_columns, match_rows
+from dfjoin.transform.evidence.prepared_columns import SETTINGS, Column, as_columns
+from dfjoin.values.key_index import Vocabulary, expand_pairs, pair_codes
 from dfjoin.values.normalize import normalize_column
 
 __all__ = ["MAX_PROGRAMS", "RankedProgram", "RowJoin", "TransformJoin", "join_rows"]
@@ -254,6 +254,7 @@ def join_rows(found: TransformJoin, left: Table, right: Table) -> RowJoin:
     sources = {column.name: column.array for column in as_columns(source)}
     targets = {column.name: column.array for column in as_columns(target)}
     wanted = normalize_column(found.target.apply([targets[name] for name in found.target.columns]), SETTINGS)
+    vocabulary = Vocabulary(wanted)
     n_rows = len(next(iter(sources.values())))
     chosen = np.full(n_rows, -1, np.int64)
     program_of = np.full(n_rows, -1, np.int16)
@@ -261,21 +262,11 @@ def join_rows(found: TransformJoin, left: Table, right: Table) -> RowJoin:
         outputs = normalize_column(ranked.program.apply([sources[name] for name in ranked.program.columns]), SETTINGS)
         if len(outputs) == 0:
             continue
-        hits = match_rows(outputs, wanted)
+        hits = vocabulary.codes_of(outputs)
         row_targets = np.where(outputs.codes >= 0, hits[outputs.codes], -1)
         is_new = (chosen < 0) & (row_targets >= 0)
         chosen[is_new], program_of[is_new] = row_targets[is_new], number
-    source_rows, target_rows = _expand(chosen, wanted.codes, len(wanted))
+    source_rows, target_rows = expand_pairs(chosen, wanted.codes, len(wanted))
     left_rows, right_rows = (source_rows, target_rows) if is_forward else (target_rows, source_rows)
-    order = np.lexsort((right_rows, left_rows))
+    order = np.argsort(pair_codes(left_rows, right_rows, int(right_rows.max(initial=0)) + 1), kind="stable")
     return RowJoin(left_rows[order], right_rows[order], program_of[source_rows][order])
-
-
-def _expand(chosen: NDArray[np.int64], codes: NDArray[np.int32], n: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Pair each source row with all rows of its target value."""
-    rows = np.argsort(codes, kind="stable")
-    rows = rows[np.searchsorted(codes[rows], 0) :]  # nulls are -1
-    starts = np.searchsorted(codes[rows], np.arange(n + 1))
-    joined = np.flatnonzero(chosen >= 0)
-    counts = (starts[1:] - starts[:-1])[chosen[joined]]
-    return np.repeat(joined, counts), rows[expand_stretches(starts[chosen[joined]], counts)]

@@ -12,8 +12,9 @@ import pyarrow as pa
 from dfjoin.programs.program import Program
 from dfjoin.programs.program_pieces import Constant, Extract, Piece
 from dfjoin.programs.text_operators import CASES, Case
-from dfjoin.transform.evidence.prepared_columns import SETTINGS, as_columns, match_rows
+from dfjoin.transform.evidence.prepared_columns import SETTINGS, as_columns
 from dfjoin.transform.evidence.transform_join import Table, TransformJoin
+from dfjoin.values.key_index import Vocabulary
 from dfjoin.values.normalize import normalize_column
 
 __all__ = ["restore_casing", "spell_as_targets"]
@@ -119,7 +120,7 @@ def spell_as_targets(found: TransformJoin, left: Table, right: Table) -> Transfo
         rows = pa.array(np.arange(0, len(arrays[0]), max(1, len(arrays[0]) // _MAX_ROWS)))
         taken = [array.take(rows) for array in arrays]
         outputs = normalize_column(ranked.program.apply(taken), SETTINGS)
-        hits = match_rows(outputs, wanted)
+        hits = Vocabulary(wanted).codes_of(outputs)
         joined = np.where(outputs.codes >= 0, np.append(hits, -1)[outputs.codes], -1)
         chosen = np.flatnonzero(joined >= 0)[:_MAX_PAIRS]
         texts = [array.take(pa.array(chosen)).to_pylist() for array in taken]

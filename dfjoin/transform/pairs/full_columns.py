@@ -7,6 +7,7 @@ from functools import cached_property
 
 import numpy as np
 
+from dfjoin.kernels.sorting import distinct_numbers
 from dfjoin.programs.program import Program
 from dfjoin.programs.program_pieces import Constant
 from dfjoin.transform.evidence.outcome import Multiplicity, Outcome, evaluate
@@ -68,7 +69,7 @@ class FullColumns:
         whole = self.target_table.full_column(self.program.columns[0]).values
         is_made &= whole.codes >= 0
         pairs = values.codes[is_made].astype(np.int64) * max(1, len(whole)) + whole.codes[is_made]
-        parts = np.unique(pairs) // max(1, len(whole))
+        parts = distinct_numbers(pairs) // max(1, len(whole))
         return Multiplicity(np.bincount(parts, minlength=len(values)).astype(np.int64), False)
 
     def evaluate(self, program: Program) -> Outcome:

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 import numpy as np
 import pyarrow as pa
 
+from dfjoin.kernels.sorting import distinct_numbers
 from dfjoin.programs.operator import Step
 from dfjoin.programs.part_operators import Slice, Split
 from dfjoin.programs.program import MAX_COLUMNS, Program
@@ -153,7 +154,7 @@ def _is_determined(outcome: Outcome, column: Column) -> bool:
     is_joined = outcome.row_targets >= 0
     made = outcome.outputs.codes[is_joined].astype(np.int64)
     pairs = made * (len(column.values) + 1) + codes[is_joined] + 1
-    return np.unique(pairs).size == np.unique(made).size
+    return distinct_numbers(pairs).size == distinct_numbers(made).size
 
 
 def _reading_more(columns: FullColumns, outcome: Outcome, given: tuple[str, ...]) -> Outcome:

@@ -14,8 +14,8 @@ __all__ = ["sample_rows"]
 
 _TELLING = 0.5
 """Distinct values ÷ rows from which a column tells its rows apart."""
-_BLOCK = 1 << 24
-"""Bytes of text that are looked at together."""
+_BLOCK = 1 << 16
+"""Bytes of text that are looked at together: their numbers stay in the processor's cache."""
 _MIXERS = (np.uint64(0xFF51AFD7ED558CCD), np.uint64(0xC4CEB9FE1A85EC53))
 
 

@@ -10,7 +10,6 @@ from dfjoin.search.exact import read_ahead as readahead
 from dfjoin.search.exact.matcher import match_tokens
 from dfjoin.search.exact.read_ahead import ReadAhead, VocabularyReadAhead
 from dfjoin.search.query import make_query
-from dfjoin.values.key_index import Vocabulary
 
 
 @pytest.fixture
@@ -67,8 +66,8 @@ def test_a_vocabulary_asked_for_whole_is_left_alone(lake, asked):
 
 def test_arrays_in_memory_are_never_asked_for(lake, asked):
     query = make_query(pd.Series(["value number 1", "x"]), lake.settings, name="q").values
-    view = Vocabulary(query)
-    in_memory = lake.segments[0].tokens._replace(hash=view.hash, directory=view.directory)
+    tokens = lake.segments[0].tokens
+    in_memory = tokens._replace(hash=np.sort(query.hashes), directory=np.array(tokens.directory))
     ahead = VocabularyReadAhead(in_memory)
     assert ahead.prefetch(query.hashes) == 0
     postings = ReadAhead(np.arange(10, dtype=np.int32))

@@ -28,6 +28,12 @@ OPTIONS = {"engine": "inline", "progress": False}
 SIGNED = {"permutations": 128, "signature_min": 8}
 
 
+@pytest.fixture(autouse=True)
+def signatures(monkeypatch):
+    """Let signatures answer, though lakes are small."""
+    monkeypatch.setattr("dfjoin.search.lsh.ensemble.READ_COSTS", ReadCosts(1e9, 1e9, 0.0, 0.0, 0.0, 0.0))
+
+
 RECALL = 0.9
 """Least share of the columns above the threshold that the seeded lakes below must find at the default target."""
 
@@ -113,20 +119,31 @@ def test_k_by_lowering_the_threshold(many, k):
     assert n_found >= RECALL * n_expected, f"{n_found} of {n_expected} matches at k = {k}"
 
 
-@pytest.mark.parametrize("options", [{"threshold": 0.3}, {"k": 5}, {"threshold": 0.3, "weighted": True}])
-def test_reading_sets_and_merging_lists_count_the_same(many, monkeypatch, options):
+@pytest.mark.parametrize("options", [{"threshold": 0.3}, {"k": 5}, {"threshold": 0.3, "k": 3}, {"weighted": True}])
+@pytest.mark.parametrize("n_sets", [0, 3])
+def test_where_signatures_save_too_little_the_answer_is_that_of_exact_search(many, monkeypatch, options, n_sets):
+    """From the start, or once so many sets would have been read; it says that it is complete."""
     lake, _, queries = many
-    answers = {}
-    for name, costs in (("sets", ReadCosts(1e9, 1e9, 0.0, 0.0)), ("lists", ReadCosts(0.0, 0.0, 1e9, 1e9))):
-        monkeypatch.setattr("dfjoin.search.lsh.ensemble.READ_COSTS", costs)
-        answers[name] = [ask(query, lake, **options) for query in queries]
-    n_sets = n_lists = 0
-    for by_sets, by_lists in zip(answers["sets"], answers["lists"], strict=True):
-        pd.testing.assert_frame_equal(pd.DataFrame(by_sets), pd.DataFrame(by_lists))
-        if not by_sets.attrs["dfjoin"]["complete"]:
-            n_sets += by_sets.attrs["dfjoin"]["searches"][0]["sets_read"]
-            n_lists += by_lists.attrs["dfjoin"]["searches"][0]["lists_read"]
-    assert n_sets > 0 and n_lists > 0
+    monkeypatch.setattr("dfjoin.search.lsh.ensemble.READ_COSTS", ReadCosts(1e-6, 0.0, 1.0, 0.0, 0.0, 0.0))
+    monkeypatch.setattr("dfjoin.search.lsh.ensemble._EnsembleSearch.budget_ns", n_sets)
+    n_exact = 0
+    for query in queries:
+        hits = ask(query, lake, **options)
+        expected = dfjoin.discover_joinable(pd.DataFrame({"q": query}), "q", lake, **options, rank="matched")
+        (search,) = hits.attrs["dfjoin"]["searches"]
+        if search["plan"] != "lsh":
+            assert rows(hits) == rows(expected) and hits.attrs["dfjoin"]["complete"]
+            assert search["expected_recall"] == 1 and search["sets_read"] == 0
+            n_exact += 1
+    assert n_exact > len(queries) / 2 if n_sets else n_exact == len(queries)
+
+
+def test_signatures_answer_where_posting_lists_take_long(many, monkeypatch):
+    lake, _, queries = many
+    for posting_ns, is_exact in ((0.0, True), (1e6, False)):
+        monkeypatch.setattr("dfjoin.search.lsh.ensemble.READ_COSTS", ReadCosts(posting_ns=posting_ns))
+        told = [ask(query, lake, threshold=0.9).attrs["dfjoin"]["searches"][0] for query in queries]
+        assert all(one["is_complete"] for one in told) == is_exact
 
 
 @pytest.mark.parametrize("component", ["list_columns", "set_lists"])
@@ -140,8 +157,8 @@ def test_postings_and_sets_that_lead_outside(build, monkeypatch, component):
         replace(g, components=tuple(bad if c.name == component else c for c in g.components)) for g in meta.groups
     )
     commit(lake.path, lake.manifest.next("test", segments=(replace(meta, groups=groups),)))
-    costs = ReadCosts(1e9, 1e9, 0.0, 0.0) if component == "set_lists" else ReadCosts(0.0, 0.0, 1e9, 1e9)
-    monkeypatch.setattr("dfjoin.search.lsh.ensemble.READ_COSTS", costs)
+    if component == "list_columns":
+        monkeypatch.setattr("dfjoin.search.lsh.ensemble.READ_COSTS", ReadCosts())
     damaged = dfjoin.open_lake(lake.path)
     for _ in range(2):
         with pytest.raises(IndexCorruptedError, match="component `list_columns` or `set_lists` of segment"):
