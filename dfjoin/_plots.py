@@ -52,7 +52,7 @@ def draw_coverage(names: Sequence[str], shares: ArrayLike, counts: ArrayLike, is
         ax.annotate(f"{count:,}", (width, row), (4, 0), textcoords="offset points", va="center", fontsize=8)
     ax.set_yticks(rows, [_plain(name) for name in names])
     ax.set_xlim(0, 1.08)
-    ax.set_xlabel("share of the column's distinct values that are found; their number")
+    ax.set_xlabel("share of the column's distinct values\nthat are found; their number")
     return _bare(ax)
 
 
@@ -79,13 +79,15 @@ def draw_partners(
 
 
 def draw_gains(names: Sequence[str], gains: ArrayLike, errors: ArrayLike, ax: Any) -> Any:
-    """Draw a bar for each table: how much worse the held-out rows are predicted without it, in percent."""
+    """Draw a bar for each table: what shuffling its values adds to the loss of held-out rows, in percent."""
     ax = _axes(ax, "plot_gains()", 0.5 * max(2, len(names)) + 1)
     rows = np.arange(len(names))[::-1]
     ax.barh(rows, np.asarray(gains), xerr=np.asarray(errors), color=_INK, ecolor=_LINE, capsize=3)
     ax.set_yticks(rows, [_plain(name) for name in names])
     ax.axvline(0, color=_LINE, linewidth=0.8)
-    ax.set_xlabel("loss on held-out rows that is added without the table, % of the loss without the lake")
+    ax.set_xlabel(
+        "what shuffling the table's values adds to the loss\non held-out rows, % of the loss without the lake"
+    )
     return _bare(ax)
 
 
@@ -99,7 +101,7 @@ def draw_precision(curve: Sequence[Sequence[float]], chosen: tuple[float, float]
     ax.plot(*chosen, "o", color=_INK, markersize=8)
     ax.annotate("this join", chosen, (6, 6), textcoords="offset points", fontsize=8)
     ax.set(xlim=(0, 1.03), ylim=(max(0.0, min(asked, float(precision.min())) - 0.1), 1.02))
-    ax.set_xlabel("estimated recall: share of the keys with a counterpart that are joined")
+    ax.set_xlabel("estimated recall: share of the keys\nwith a counterpart that are joined")
     ax.set_ylabel("estimated precision")
     return _bare(ax)
 

@@ -51,6 +51,12 @@ class TestHits:
         assert hits["accidental"].tolist() == [True] and hits.plot_coverage(ax=given) is given
         assert given.patches[1].get_hatch() == "//"
 
+    def test_each_of_several_query_columns_is_named(self, build):
+        lake = build({"t": pd.DataFrame({"c": ["a", "b", "x"], "d": ["u", "v", "w"]})})
+        frame = pd.DataFrame({"p": ["a", "b", "x"], "q": ["u", "v", "w"]})
+        axes = frame.discover_joinable("*", lake, rank="matched").plot_coverage()
+        assert labels(axes.get_yticklabels()) == ["p → t: c", "q → t: d"]
+
     def test_nothing_found_is_drawn_empty(self, build):
         lake = build({"t": pd.DataFrame({"c": ["a", "b"]})})
         hits = dfjoin.discover_joinable(pd.DataFrame({"q": ["z"]}), "q", lake, rank="matched")
@@ -77,7 +83,7 @@ class TestHits:
         assert (bright + 0.05) / (dark + 0.05) > 4.5 and alone.get_hatch() and not found.get_hatch()
 
 
-def test_a_plot_without_matplotlib_says_what_to_install(build, monkeypatch):
+def test_a_plot_without_matplotlib_says_what_to_install(build, similar, monkeypatch):
     lake = build({"t": pd.DataFrame({"c": ["a", "b", "x"]})})
     hits = dfjoin.discover_joinable(pd.DataFrame({"q": ["a", "b", "z"]}), "q", lake, rank="matched")
     monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
@@ -87,6 +93,7 @@ def test_a_plot_without_matplotlib_says_what_to_install(build, monkeypatch):
         "plot_matches()": hits.plot_matches,
         "plot_contents()": lake.plot_contents,
         "plot_gains()": report(0.2).plot_gains,
+        "plot_precision()": dfjoin.report(similar[2]).plot_precision,
         "JoinGraph.plot()": graph.plot,
     }
     for name, call in calls.items():

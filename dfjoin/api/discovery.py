@@ -68,11 +68,12 @@ def discover_joinable(
     pad, dayfirst, aliases : int, bool, bool or dict, optional
         How `on` is written: digits with zeros in front; the order of days and months; names in other languages, codes.
     radius, radius_unit, metric, count : float, str, str and str, optional
-        With ``mode="embedding"`` and ``"fuzzy"``: how near values are, by which distance, and what is counted.
+        How near values are; "fraction", "absolute", "m" or "km"; "euclidean", "angular" or a registered distance, in
+        ``mode="fuzzy"`` "edit" or "jaccard"; "hit" counts values with a partner, "all" pairs.
     recall, verify, progressive : float, bool and bool, optional
         With ``mode="lsh"``: the share of columns to find; counts or estimates; estimates first, then counts.
     plan : str, optional
-        How the index is read; the rows are the same.
+        "mergelist", "probeset", "josie"; in embedding "tree", "gemm", "pexeso". By default the cheapest by estimate.
 
     Returns
     -------

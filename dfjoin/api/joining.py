@@ -70,11 +70,12 @@ def auto_join(
     columns, how : str or list of labels, {"left", "inner", "right", "outer", "asof"}
         Columns to bring; rows to keep. ``"asof"`` joins the latest row that is not dated after that of `df`.
     aggregate, max_expansion : "auto", None, rule or dict of column to rule; float
-        How several right rows of a key become one, as ``"mean"``; None keeps each pair, at most `max_expansion` a row.
+        mean, sum, min, max, median, std, first, last, count, nunique, most_frequent, majority, latest, share; "auto":
+        mean of measures, else majority; None: each pair, at most `max_expansion` rows out per row in, on average.
     indicator : bool
         Add ``_merge``, and how each row was matched.
-    transform, fuzzy, precision : bool, bool and float, optional
-        Whether two frames are joined by learned programs and by similarity; the share of right pairs to aim at.
+    transform, fuzzy, precision : bool or "accept", bool, float, optional
+        Whether two frames join by programs, "accept" also by doubtful ones, and by similarity; share of right pairs.
     examples, reviewed : list of (left value, right value) and of (left value, right value, bool), optional
         Pairs to learn programs from; pairs that a person has decided.
     aliases, pad, dayfirst : bool or dict, int, bool, optional
@@ -82,8 +83,8 @@ def auto_join(
     plan : JoinPlan or its dict, optional
         Join two frames as earlier ones were; nothing is learned.
     partners, min_margin, radius, radius_unit : str, float, float and str, optional
-        With ``mode="embedding"`` and ``"fuzzy"``: "nearest" or "all" keys within the radius; how much nearer than the
-        next one the nearest has to be.
+        With ``mode="embedding"`` and ``"fuzzy"``: "nearest" or "all" keys within the radius, in "fraction", "absolute",
+        "m" or "km"; how much nearer than the next one the nearest has to be.
     on_no_match, on_stale : {"warn", "raise", "ignore"}, {"error", "warn", "ignore"}
         What to do when nothing is acceptable, and when a file is not the one that was indexed.
 

@@ -59,7 +59,7 @@ class JoinedTable:
     @property
     def _worth(self) -> str:
         """What the table is worth to the others."""
-        return f"without it the loss is higher by {self.gain:.1%} ± {self.error:.1%}"
+        return f"shuffling its values adds {self.gain:.1%} ± {self.error:.1%} of the loss without the lake"
 
 
 @dataclass(frozen=True)
@@ -109,9 +109,9 @@ class AugmentReport:
         Returns
         -------
         DataFrame
-            `table`, `path`, `gain` and `error` (by how much the loss is higher without the table, as a share of that
-            without the lake, NaN where not measured), `score`, `containment`, `coverage` (share of the rows that found
-            a partner), `relationship`, and `columns`, the names of its features.
+            `table`, `path`, `gain` and `error` (what shuffling the values of the table adds to the loss, as a share of
+            the loss without the lake, NaN where not measured), `score`, `containment`, `coverage` (share of the rows
+            that found a partner), `relationship`, and `columns`, the names of its features.
         """
         rows = [
             (

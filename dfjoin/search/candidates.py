@@ -254,7 +254,8 @@ class JoinCandidates(pd.DataFrame):
         Returns
         -------
         matplotlib Axes
-            Accidental candidates are hatched; the number beside a bar is that of the values.
+            Accidental candidates are hatched; the number beside a bar is that of the values. Of several query columns
+            each label begins with its own.
 
         Raises
         ------
@@ -265,6 +266,8 @@ class JoinCandidates(pd.DataFrame):
         """
         self._require("table", "column", "containment", "accidental", "matched")
         names = [f"{t}: {c}" for t, c in zip(self["table"], self["column"], strict=True)]
+        if "query_column" in self and self["query_column"].nunique() > 1:
+            names = [f"{q} → {name}" for q, name in zip(self["query_column"], names, strict=True)]
         return _plots.draw_coverage(names, self["containment"], self["matched"], self["accidental"], ax)
 
     def plot_matches(self, i: int = 0, *, ax: Any = None) -> Any:

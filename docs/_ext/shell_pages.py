@@ -22,12 +22,17 @@ def write_shell_pages(directory: Path) -> None:
 def shell_page(name: str, parser: argparse.ArgumentParser) -> str:
     """Write the page of a command: what it does, its calls, its options."""
     lines = [f"# dfjoin {name}", ""]
-    was_call = False
-    for line in [*(parser.description or "").splitlines(), ""]:
+    is_open = False
+    for line in (parser.description or "").splitlines():
         is_call = line.startswith("  ")
-        if is_call != was_call:
+        if is_call and is_open and not line.strip().startswith("dfjoin "):
+            lines[-1] += f" {line.strip()}"  # a call has as many lines as its explanation needs
+            continue
+        if is_call != is_open:
             lines += ["```bash" if is_call else "```"]
-        lines, was_call = [*lines, line.strip()], is_call
+        is_open = is_call
+        lines += [line.strip()]
+    lines += ["```"] if is_open else []
     lines += ["", "```bash", parser.format_usage().removeprefix("usage: ").rstrip(), "```", ""]
     for title, is_option in (("Arguments", False), ("Options", True)):
         actions = [action for action in parser._actions if bool(action.option_strings) == is_option]

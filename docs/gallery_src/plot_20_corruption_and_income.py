@@ -23,4 +23,4 @@ print(dfjoin.report(wide))
 
 _, ax = pyplot.subplots(figsize=(6, 4), layout="constrained")
 ax.plot(wide["Value"], wide["2015"], "o", color="#1f4e79", alpha=0.6)
-ax.set(xlabel="Gini index (World Bank)", ylabel="corruption perceptions index, 2015 (10: very clean)")
+ax.set(xlabel="Gini index (World Bank)", ylabel="corruption perceptions index\n2015 (10: very clean)")

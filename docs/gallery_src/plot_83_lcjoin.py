@@ -17,7 +17,7 @@ import dfjoin
 
 rng = np.random.default_rng(1)
 sizes = [2_000, 4_000, 8_000, 16_000]
-methods = {"scan": "-", "cross": "--", "tree": ":", "partitions": "-."}
+methods = {"scan": "o-", "cross": "s--", "tree": "^:", "partitions": "D-."}
 spent = {method: [] for method in methods}
 for n in sizes:
     elements = np.minimum(rng.zipf(1.3, 8 * n), 10_000).astype(np.int64)
@@ -31,6 +31,7 @@ for n in sizes:
 
 _, ax = pyplot.subplots(figsize=(6, 3.5), layout="constrained")
 for method, style in methods.items():
-    ax.plot(sizes, spent[method], style, marker="o", color="#1f4e79", label=method)
+    ax.plot(sizes, spent[method], style, color="#1f4e79")
+    ax.annotate(method, (sizes[-1], spent[method][-1]), (8, 0), textcoords="offset points", va="center")
 ax.set(xlabel="sets of 8 elements", ylabel="CPU ms", yscale="log", xscale="log")
-ax.legend(frameon=False)
+ax.spines[["top", "right"]].set_visible(False)

@@ -186,7 +186,8 @@ class TestTable:
     def test_a_file_that_is_gone(self, lake, files, on_stale):
         (files / "rows.csv").unlink()
         with pytest.raises(
-            TableChangedError, match=r"`rows.csv` is not the one that was indexed: .*pass their new place as `roots=`"
+            TableChangedError,
+            match=r"`rows.csv` is not the one that was indexed: .*with open_lake\(index, roots=…\), or for a plan",
         ):
             lake.table("rows.csv", on_stale=on_stale)
 

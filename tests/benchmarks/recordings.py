@@ -19,6 +19,9 @@ PLOTS = PAGES / "plots"
 _BLOCK = re.compile(r"<!-- measured: ([\w-]+) -->\n.*?<!-- end -->", re.DOTALL)
 _NUMBER = re.compile(r"\*{0,2}(\d[\d,]*(?:\.\d+)?)")
 _MOST_PLOTTED = 4
+_WIDE = 100
+"""Largest over smallest value from which on bars are drawn on a logarithmic scale."""
+
 _INK, _PALE = "#1f4e79", "#b8c9d9"
 
 
@@ -35,13 +38,16 @@ class Recording:
     call : str
         The call of a user that is measured, with the arguments that are not the default; empty for other things.
     commit, date, machine, load : str
-        `load` is the load average of the machine, empty where it was not kept.
+        `commit` is the one that was measured, or, where that was not kept, the one that brought the figures in; `load`
+        is the load average of the machine, empty where it was not kept.
     columns : list of str
-        The first one names the rows.
+        Different names; the first one names the rows.
     rows : list of list
         Texts and numbers.
     plotted : list of str
-        Columns that are drawn, four at most, by the first number of each cell.
+        Columns of one unit that are drawn, four at most, by the first number of each cell.
+    unit : str
+        Of the plotted columns.
     note : str
         One sentence below the table.
     """
@@ -56,7 +62,12 @@ class Recording:
     columns: list[str]
     rows: list[list[Any]]
     plotted: list[str] = field(default_factory=list)
+    unit: str = ""
     note: str = ""
+
+    def __post_init__(self) -> None:
+        if len(set(self.columns)) < len(self.columns):
+            raise ValueError(f"`columns` of {self.name} must differ, got {self.columns}")
 
     def write(self) -> None:
         """Write the file."""
@@ -88,20 +99,23 @@ class Recording:
         return found
 
     def draw(self) -> Any:
-        """Draw the plotted columns side by side, a bar for each row; rows of dfjoin are dark."""
+        """Draw the plotted columns side by side on one scale, a bar for each row; rows of dfjoin are dark."""
         from matplotlib import pyplot
 
         names = [name.replace("*", "").replace("`", "") for name in self._labels()]
         shown = self.plotted[:_MOST_PLOTTED]
         size = (2 + 2 * len(shown), 0.32 * len(names) + 0.9)
-        _, axes = pyplot.subplots(1, len(shown), figsize=size, sharey=True, squeeze=False, layout="constrained")
-        for ax, column in zip(axes[0], shown, strict=True):
-            place = self.columns.index(column)
-            values = [(numbers_of(cell(row[place])) or [float("nan")])[0] for row in self.rows]
+        _, axes = pyplot.subplots(
+            1, len(shown), figsize=size, sharex=True, sharey=True, squeeze=False, layout="constrained"
+        )
+        places = [self.columns.index(column) for column in shown]
+        drawn = [[(numbers_of(cell(row[place])) or [float("nan")])[0] for row in self.rows] for place in places]
+        known = [value for values in drawn for value in values if value == value]
+        is_log = max(known) > _WIDE * min(known) > 0
+        for ax, column, place, values in zip(axes[0], shown, places, drawn, strict=True):
             colours = [_INK if _is_ours(name) else _PALE for name in self._labels()]
             ax.barh(range(len(names))[::-1], values, color=colours, edgecolor=_INK, linewidth=0.5)
-            known = [value for value in values if value > 0]
-            if known and max(known) > 30 * min(known):
+            if is_log:
                 ax.set_xscale("log")
             ax.set_title(column.replace("`", ""), fontsize=8)
             ax.tick_params(labelsize=7)
@@ -112,12 +126,13 @@ class Recording:
                     textcoords="offset points", va="center", fontsize=6,
                 )  # fmt: skip
             ax.margins(x=0.35)
+        axes[0][0].figure.supxlabel(self.unit + (", log scale" if is_log else ""), fontsize=7)
         axes[0][0].set_yticks(range(len(names))[::-1], [name[:48] for name in names])
         return axes[0][0].figure
 
 
 def _is_ours(label: str) -> bool:
-    return any(word in label for word in ("dfjoin", "**", "join graph", "rank=", "discover", "auto_join"))
+    return any(word in label for word in ("dfjoin", "**", "join_graph", "rank=", "discover", "auto_join"))
 
 
 def cell(value: Any) -> str:
