@@ -126,9 +126,11 @@ def build_lake(
     on_error : {"skip", "raise"}
         What to do with a table that cannot be read; skipped ones are listed in ``lake.info()["skipped"]``.
     progress : bool or callable, default True
-        Show tables, rows, bytes and time left on standard error. A function is given them about twice a second, by
-        another thread: a dict of ``stage, tables, n_tables, rows, done, n, seconds, seconds_left``, where `done` of `n`
-        are bytes, values to embed, or a share of 1, and what is not known is 0 or None.
+        Show tables, rows, bytes and time left on standard error. A function is given them: a dict of ``stage, tables,
+        n_tables, rows, done, n, seconds, seconds_left``, where `done` of `n` are bytes, values to embed, or a share of
+        1, and what is not known is 0 or None. It is called twice a second by another thread, and by this one where the
+        tables are begun and done, as where an embedder is trained and values are embedded. What it raises ends the
+        build: at the next count, as after a table, this function raises it.
 
     Returns
     -------

@@ -68,8 +68,10 @@ class BuildOptions:
         check.check_choice(self.engine, "engine", (None, "spark", "inline"))
         check.check_choice(self.on_error, "on_error", ("skip", "raise"))
         check.check_flag(self.keep_data, "keep_data")
-        if not callable(self.progress):
-            check.check_flag(self.progress, "progress")
+        if not isinstance(self.progress, bool) and not callable(self.progress):
+            raise InvalidParameterError(
+                f"`progress` must be True, False or a function, got {check.show(self.progress)}"
+            )
         if check.check_positive_int(self.workers, "workers") > 1:
             if self.engine == "spark" or self.spark is not None:
                 raise InvalidParameterError(

@@ -16,6 +16,9 @@ __all__ = ["Progress", "Shown"]
 Shown: TypeAlias = bool | Callable[[dict[str, Any]], object]
 """Whether progress is shown, or what is given it."""
 
+_SECONDS = 0.5
+"""Between two looks at how far the work is."""
+
 _SILENT_SECONDS = 2.0  # work that takes no longer is not worth a line
 _KNOWN_SHARE = 0.05  # of the bytes, read at a known rate: before that, the time left is a guess
 _COUNTED = {"reading": "progress", "merging": "merging", "embedding": "embedding", "gathering": "gathering"}
@@ -32,7 +35,9 @@ class Progress:
     Parameters
     ----------
     is_shown : bool or callable
-        False: count, but write nothing. A function is given `counts` in the place of a line, from the start on.
+        False: count, but write nothing. A function is given `counts` in the place of a line: at the beginning and at
+        the end by the thread that works, and twice a second between by another one. What it raises, the thread that
+        works raises, at its next count at the latest.
     n_tables, n_bytes : int
         All there is to read; 0 where it is not known. Values to embed are counted in the place of bytes.
     directory : Path, optional
@@ -76,9 +81,11 @@ class Progress:
         self._lock = threading.Lock()
         self._stopped = threading.Event()
         self._thread: threading.Thread | None = None
+        self._problem: BaseException | None = None  # what the function raised in the other thread
         self._is_written = False
 
     def __enter__(self) -> Progress:
+        self._report_end()
         if self._is_shown:
             self._thread = threading.Thread(target=self._watch, daemon=True)
             self._thread.start()
@@ -93,15 +100,20 @@ class Progress:
         if self._is_written and self._stream.isatty():
             self._stream.write("\r\033[K")
             self._stream.flush()
+        if kind is None:
+            self._raise_problem()
+            self._report_end()
 
     def add(self, n_rows: int, n_bytes: int) -> None:
         """Count one more table, or one more part of what is merged."""
+        self._raise_problem()
         with self._lock:
             self._set([self._counts[0] + 1, self._counts[1] + n_rows, self._counts[2] + n_bytes])
             self._write()
 
     def begin(self, stage: str, n_bytes: int) -> None:
         """Begin another stage that is counted: `n_bytes` in all."""
+        self._raise_problem()
         with self._lock:
             self._stage, self._pattern = stage, f"{_COUNTED[stage]}-*.json"
             self._total, self._counts, self._first = n_bytes, [0, 0, 0], None
@@ -109,6 +121,7 @@ class Progress:
 
     def tell(self, stage: str, share: float) -> None:
         """Say how much of another stage is done, from 0 to 1."""
+        self._raise_problem()
         with self._lock:
             if stage != self._stage or self._share is None:
                 self._since = time.monotonic()
@@ -121,12 +134,28 @@ class Progress:
         if self._first is None and counts[2]:
             self._first = (time.monotonic(), counts[2])
 
+    def _report_end(self) -> None:
+        """Tell a function where work begins or ends, unless only its time is known: it may be over at once."""
+        if self._report is not None and (self._stage in _COUNTED or self._share is not None):
+            self._report(self.counts())
+
+    def _raise_problem(self) -> None:
+        if self._problem is not None:
+            raise self._problem
+
     def _watch(self) -> None:
-        while not self._stopped.wait(0.5):
+        while not self._stopped.wait(_SECONDS):
             with self._lock:
                 if self._directory is not None:
                     self._set(self._counts_of_tasks(self._directory))
                 self._write()
+                told = self.counts()
+            if self._report is not None:  # not while the lock is held: the work would wait for the function
+                try:
+                    self._report(told)
+                except BaseException as error:  # whatever it is, the thread that works raises it
+                    self._problem = error
+                    return
 
     def _counts_of_tasks(self, directory: Path) -> list[int]:
         """Add up what tasks elsewhere have counted."""
@@ -142,10 +171,7 @@ class Progress:
 
     def _write(self, force: bool = False) -> None:
         now = time.monotonic()
-        if self._report is not None:
-            self._report(self.counts())
-            return
-        if not self._is_shown or now - self._start < _SILENT_SECONDS:
+        if not self._is_shown or self._report is not None or now - self._start < _SILENT_SECONDS:
             return
         is_terminal = self._stream.isatty()
         if not force and now - self._last < (0.2 if is_terminal else 10):

@@ -134,7 +134,7 @@ def _listed(cells: pa.Array, separator: str) -> tuple[pa.Array, pa.Array] | None
     parts = pc.split_pattern(separated, separator)
     texts, owners = normalize_texts(parts.flatten()), pc.list_parent_indices(parts).to_numpy()
     is_held = pc.not_equal(texts, "").to_numpy(zero_copy_only=False)
-    counts = np.bincount(owners[is_held])
+    counts = np.bincount(owners[is_held], minlength=len(separated))
     if np.count_nonzero(counts > 1) < least:
         return None
     is_held &= counts[owners] > 1

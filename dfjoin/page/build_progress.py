@@ -30,17 +30,19 @@ class BuildProgress:
         self.told: dict[str, Any] = {}
         self._build, self._done = build, done
         self._thread: StoppableThread | None = None
+        self._is_cancelled = False
 
     def start(self) -> None:
         """Begin, unless it is running."""
         if self._thread is None or self.problem:
-            self.problem, self.told = "", {}
+            self.problem, self.told, self._is_cancelled = "", {}, False
             self._thread = StoppableThread(self._run)
             self._thread.start()
 
     def cancel(self) -> None:
         """End the build soon; what was there before stays."""
-        if self._thread is not None:
+        if self._thread is not None and not self._is_cancelled:
+            self._is_cancelled = True
             self._thread.stop(at_once=True)
 
     @property

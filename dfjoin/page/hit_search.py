@@ -69,7 +69,7 @@ WAYS = {
 """Name of a way in an address → the way; what people read stands in the texts."""
 
 _PERIODS = ("none", "year", "quarter", "month", "week")
-"""What dates may be matched by; none: by equal values alone."""
+"""What dates may be found by; none: by equal values alone."""
 
 _SHARES = {"strong": 0.85, "plausible": 0.5, "weak": 0.1, "chance": 0.0}
 """Verdict → the smallest score that has it."""
@@ -93,7 +93,7 @@ class SearchForm:
     pad : int or None
     dayfirst : bool or None
     period : str
-        One of `_PERIODS`: hits that match dates so; empty: as they are found.
+        One of `_PERIODS`: hits that were found by it; empty: all. A column is found by one of them.
     """
 
     on: tuple[str, ...]
@@ -111,6 +111,8 @@ class SearchForm:
         told = dict(way.arguments) | {"on": list(self.on) if len(self.on) > 1 else self.on[0], "k": _MOST_HITS}
         if way.is_ranked:
             told["min_score"] = _SHARES[self.least]
+        if way.is_ranked and self.period:
+            told["families"] = False  # who stands for a family may be found by another period
         if way.radius is not None and self.radius is not None:
             told |= {"radius": self.radius, "radius_unit": way.unit}
         for name in ("tables", "pad", "dayfirst"):
@@ -195,7 +197,7 @@ def find(work: Work, state: TableState, form: SearchForm) -> Any:
 
 
 def _of_period(hits: Any, period: str) -> Any:
-    """Return the hits that match dates by a period."""
+    """Return the hits that were found by a period."""
     if not period:
         return hits
     found = hits["period"] if "period" in hits else pd.Series(None, hits.index, object)

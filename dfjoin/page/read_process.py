@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import signal
 import sys
+import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,7 @@ def _main() -> None:
     """Answer the requests in the directories that the lines of the standard input name."""
     for line in sys.stdin:
         directory = Path(line.rstrip("\n"))
+        tempfile.tempdir = str(directory)  # what a reading leaves that is ended is removed with its request
         request = json.loads((directory / "request.json").read_text("ascii"))
         if hasattr(signal, "alarm"):  # it ends by itself, too, where what has started it is gone
             signal.alarm(int(request["seconds"]) + 5)

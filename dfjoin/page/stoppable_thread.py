@@ -9,7 +9,7 @@ from collections.abc import Callable
 __all__ = ["StoppableThread", "Stopped"]
 
 _GRACE = 1.0
-"""Seconds in which work ends by itself, as a query, an upload and a download do."""
+"""Seconds in which work ends by itself, as a query and a download do."""
 
 _AGAIN = 5.0
 """Seconds until work is stopped again: a destructor swallows what is raised in it."""

@@ -46,13 +46,15 @@ def home(visit: Visit) -> Response:
 
 def cancel_build(visit: Visit) -> Response:
     """End the build of the index."""
-    visit.site.progress.cancel()
+    if visit.site.progress is not None:  # an index that was opened is not built
+        visit.site.progress.cancel()
     return visit.go("/")
 
 
 def build_again(visit: Visit) -> Response:
     """Begin the build of the index again."""
-    visit.site.progress.start()
+    if visit.site.progress is not None:
+        visit.site.progress.start()
     return visit.go("/")
 
 

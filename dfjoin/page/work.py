@@ -18,7 +18,7 @@ from dfjoin.lake import Lake, open_lake
 from dfjoin.page.given_table import GivenTable, read_given
 from dfjoin.page.page_texts import TEXTS
 from dfjoin.page.state_files import Recipe, StateFiles, as_stored, digest
-from dfjoin.page.steps import RunSql, TableStep, json_of_step, step_of
+from dfjoin.page.steps import RunSql, TableStep, step_of
 
 __all__ = ["LatestValues", "StepError", "TableState", "Work"]
 
@@ -198,10 +198,6 @@ class Work:
         """
         recipe = self.files.recipe(name)
         return None if recipe is None else self._made(recipe, is_left)
-
-    def add(self, state: TableState, step: Any, is_left: Callable[[], bool] | None = None) -> TableState:
-        """Run a further step, and keep the state that it makes."""
-        return self.run(state.recipe.then(json_of_step(step)), is_left)
 
     def run(self, recipe: Recipe, is_left: Callable[[], bool] | None = None) -> TableState:
         """Run the steps of a recipe, and keep its state if all of them run."""

@@ -131,7 +131,8 @@ def _flattened(given: _Children, keys: Any) -> _Table:
     """Make rows of objects: fields of objects within them are named ``a.b``, lists of objects are set apart."""
     children: dict[str, _Children] = {}
     columns = _columns(given.rows, "", children, 0) if given.rows[0] else None
-    if columns is not None:
+    if columns is not None and (keys is None or keys[0] not in columns):
+        children = dict(sorted(children.items(), key=lambda child: child[1].parents[0]))  # as the objects name them
         if keys is not None:
             columns = {keys[0]: [keys[1][parent] for parent in given.parents], **columns}
         return _Table([], columns, children)
@@ -152,7 +153,10 @@ def _flattened(given: _Children, keys: Any) -> _Table:
 def _columns(
     objects: Sequence[dict[str, Any]], start: str, children: dict[str, _Children], depth: int
 ) -> dict[str, Sequence[Any]] | None:
-    """Return the values of each field of objects that all have the same ones in the same order; None for others."""
+    """Return the values of each field of objects that all have the same ones in the same order; None for others.
+
+    None, too, where two fields have one name when they are flat, as ``a.b`` and ``b`` of ``a``.
+    """
     names = tuple(objects[0])
     if depth > _DEEPEST or not all(map(names.__eq__, map(tuple, objects))):
         return None
@@ -162,10 +166,10 @@ def _columns(
         own, kinds = f"{start}{name}", set(map(type, values))
         if kinds == {dict}:
             inner = _columns(values, f"{own}.", children, depth + 1)
-            if inner is None:
+            if inner is None or inner.keys() & found.keys():
                 return None
             found |= inner
-        elif dict in kinds:
+        elif dict in kinds or own in found or own in children:
             return None
         elif list in kinds:
             kept = _without_objects(values, own, children)

@@ -201,7 +201,7 @@ def with_reasons() -> Iterator[None]:
     """Turn every failure of a library into a `TableReadError` whose text is the reason."""
     try:
         yield
-    except DfjoinError:
+    except (DfjoinError, NotAppended):
         raise
     except Exception as error:
         raise TableReadError(f"{type(error).__name__}: {str(error).strip()[:300]}") from error

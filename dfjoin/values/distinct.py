@@ -127,6 +127,9 @@ def distinct_integers(
     offsets, hashes = np.zeros(distinct.size + 1, np.int64), np.empty(distinct.size, np.uint64)
     write_integers(distinct, np.uint64(seed), data, offsets, hashes)
     classes = np.full(distinct.size, INTEGER, np.int8)
+    if room.slots.size > 4 * table_size(size):  # do not hold on to much more than the values
+        room = HeldIntegers(np.zeros(table_size(size), np.int32), room.numbers)
+        number_integers(distinct, read_only(np.empty(0, np.bool_)), room, np.empty(size, np.int32))
     values = ValueSet(hashes, data, offsets, classes, codes, integers=HeldIntegers(read_only(room.slots), distinct))
     is_null_text = np.zeros(distinct.size, bool)
     for one in null_hashes:  # those of a few texts

@@ -27,6 +27,7 @@ __all__ = [
     "number_rows",
     "only_partners",
     "pair_codes",
+    "pairs_of_partners",
 ]
 
 
@@ -273,7 +274,13 @@ def expand_pairs(
     -----
     O(rows + pairs); where each code has one right row at most, nothing is sorted.
     """
-    partners = only_partners(left, right, n_keys)
+    return pairs_of_partners(left, right, n_keys, only_partners(left, right, n_keys))
+
+
+def pairs_of_partners(
+    left: NDArray[np.integer], right: NDArray[np.integer], n_keys: int, partners: NDArray[np.int64] | None
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Do what `expand_pairs` does; `partners` is what `only_partners` returned."""
     if partners is not None:
         matched = np.flatnonzero(partners >= 0)
         return matched, partners[matched]

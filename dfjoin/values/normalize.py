@@ -73,7 +73,7 @@ def normalize_column(array: pa.Array | pa.ChunkedArray, settings: IndexSettings)
     >>> normalize_column(pa.array(["3", "NA", "4"]), IndexSettings()).values()
     ['3', '4']
     """
-    found = _distinct(array, settings)
+    found = normalize_batch(array, settings)
     places = null_places(found, settings)
     if places.size:
         evidence = NullEvidence()
@@ -211,11 +211,6 @@ def normalize_batch(array: pa.Array | pa.ChunkedArray, settings: IndexSettings) 
     As `normalize_column`, but all-digit dates keep their text until `read_dates` decides for the whole
     column, and so do texts that may be nulls, until `drop_nulls` does.
     """
-    return _distinct(array, settings)
-
-
-def _distinct(array: pa.Array | pa.ChunkedArray, settings: IndexSettings) -> ValueSet:
-    """Compute the distinct values of a column or of a batch, each by itself."""
     array = plain_array(array)
     numbers = whole_numbers(array)
     if numbers is not None:

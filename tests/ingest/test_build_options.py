@@ -16,6 +16,7 @@ from dfjoin.values.unicode import UNICODE_VERSION
     [
         ({"engine": "dask"}, r"`engine` must be one of None, 'spark', 'inline', got 'dask'"),
         ({"on_error": "ignore"}, r"`on_error` must be one of 'skip', 'raise', got 'ignore'"),
+        ({"progress": 1}, r"`progress` must be True, False or a function, got 1"),
         ({"keep_data": 1}, r"`keep_data` must be one of True, False, got 1"),
     ],
 )

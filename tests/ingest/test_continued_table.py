@@ -241,6 +241,26 @@ def test_what_was_appended_is_read_alone(tmp_path, kind):
     assert lake.add(place, **OPTIONS).version == 2 and lake.check().empty and lake.verify() == []
 
 
+@pytest.mark.filterwarnings("ignore")
+def test_all_is_read_where_pyiceberg_reads_other_files_than_the_new_ones(tmp_path, monkeypatch):
+    table = IcebergPlace(tmp_path / "lake")
+    table.append(logged_rows(1))
+    lake = built(tmp_path / "lake", tmp_path / "index")
+    table.append(logged_rows(2))
+    scan = pytest.importorskip("pyiceberg.table").DataScan
+    read, asked = scan.to_arrow_batch_reader, []
+
+    def read_by_an_own_plan(self, *options):
+        asked.append("plan_files" in vars(self))
+        vars(self).pop("plan_files", None)
+        return read(self, *options)
+
+    monkeypatch.setattr(scan, "to_arrow_batch_reader", read_by_an_own_plan)
+    lake.add(tmp_path / "lake", **OPTIONS)
+    assert asked == [True, False]
+    assert content(lake, samples=True) == content(built(tmp_path / "lake", tmp_path / "new"), samples=True)
+
+
 @LOGGED
 @pytest.mark.filterwarnings("ignore")
 def test_sequences_of_changes_of_a_log_give_what_a_build_gives(tmp_path, kind):

@@ -2,11 +2,13 @@
 
 import io
 import json
+import threading
 
 import pandas as pd
 import pytest
 
 import dfjoin
+from dfjoin.errors import IndexNotFoundError
 from dfjoin.ingest import driver
 from dfjoin.ingest import progress as module
 from dfjoin.ingest.progress import Progress
@@ -43,20 +45,72 @@ def test_the_line(clock):
     assert shown.line() == "dfjoin: merging 12.5/12.5 MB, 16 s"
 
 
-def test_a_function_is_given_the_counts(clock, tmp_path):
-    told = []
-    shown = Progress(told.append, 4, 8_000_000)
+def test_counts_are_what_a_function_is_given(clock):
+    shown = Progress(False, 4, 8_000_000)
     clock[0] = 10
     shown.add(1500, 2_000_000)
+    assert shown.counts()["seconds_left"] is None
     clock[0] = 14
     shown.add(500, 2_000_000)
     known = {"stage": "reading", "tables": 2, "n_tables": 4, "rows": 2000, "done": 4_000_000, "n": 8_000_000}
-    assert told[1] == known | {"seconds": 14.0, "seconds_left": 8.0} and told[0]["seconds_left"] is None
+    assert shown.counts() == known | {"seconds": 14.0, "seconds_left": 8.0}
     shown.tell("training", 0.25)
-    assert (told[2]["stage"], told[2]["done"], told[2]["n"]) == ("training", 0.25, 1)
-    told.clear()
-    dfjoin.build_lake({"a": pd.DataFrame({"k": ["x"]})}, tmp_path / "i", engine="inline", progress=told.append)
-    assert {one["stage"] for one in told} == {"reading", "merging"} and told[-1]["n_tables"] == 1
+    told = shown.counts()
+    assert (told["stage"], told["done"], told["n"]) == ("training", 0.25, 1)
+
+
+def test_a_function_is_called_at_both_ends_and_by_another_thread_between(monkeypatch, tmp_path):
+    told = []
+    turns, seen = threading.Event(), threading.Event()
+
+    def report(counts):
+        told.append((counts["tables"], threading.current_thread() is threading.main_thread()))
+        if told[-1][1] is False:
+            seen.set()
+            turns.wait(10)  # the work goes on meanwhile
+
+    monkeypatch.setattr(module, "_SECONDS", 0.01)
+    with Progress(report, 300, 300) as shown:
+        assert seen.wait(10)
+        for _ in range(300):
+            shown.add(1, 1)
+        monkeypatch.setattr(module, "_SECONDS", 60)
+        turns.set()
+    assert told == [(0, True), (0, False), (300, True)]
+    named = []
+    dfjoin.build_lake({"a": pd.DataFrame({"k": ["x"]})}, tmp_path / "i", engine="inline", progress=named.append)
+    assert named[0]["stage"] == "reading" and named[-1]["stage"] == "merging" and named[-1]["n_tables"] == 1
+
+
+def raising_in_the_other_thread(counts):
+    if threading.current_thread() is not threading.main_thread():
+        raise KeyError("mine")
+
+
+def raising_at_once(counts):
+    raise KeyError("mine")
+
+
+@pytest.mark.parametrize(
+    "act", [lambda shown: shown.add(1, 1), lambda shown: shown.begin("merging", 1), lambda shown: shown.tell("x", 0.5),
+            lambda shown: shown.__exit__(None, None, None)]
+)  # fmt: skip
+def test_what_the_function_raises_in_the_other_thread_the_work_raises(monkeypatch, act):
+    monkeypatch.setattr(module, "_SECONDS", 0.001)
+    with pytest.raises(KeyError, match="mine"), Progress(raising_in_the_other_thread, 3, 3) as shown:
+        shown._thread.join(10)
+        act(shown)
+        pytest.fail("the work went on")
+
+
+@pytest.mark.parametrize("report", [raising_at_once, raising_in_the_other_thread])
+def test_what_the_function_raises_ends_the_build(tmp_path, monkeypatch, report):
+    monkeypatch.setattr(module, "_SECONDS", 0.001)
+    frames = {f"t{n}": pd.DataFrame({"k": range(5000)}) for n in range(20)}
+    with pytest.raises(KeyError, match="mine"):
+        dfjoin.build_lake(frames, tmp_path / "i", engine="inline", progress=report)
+    with pytest.raises(IndexNotFoundError):
+        dfjoin.open_lake(tmp_path / "i")
 
 
 @pytest.mark.parametrize(

@@ -63,7 +63,8 @@ def calls(monkeypatch):
     originals = {name: getattr(importlib.import_module(home), name) for name, home in COUNTED.items()}
     for module in [m for n, m in sys.modules.items() if n.startswith("dfjoin.")]:
         for name, original in originals.items():
-            if vars(module).get(name) is original:
+            is_own = module.__name__ == COUNTED["normalize_batch"] and name == "normalize_batch"  # part of a column's
+            if vars(module).get(name) is original and not is_own:
                 monkeypatch.setattr(module, name, wrap(name, original, module.__name__))
     return counted
 

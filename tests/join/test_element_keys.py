@@ -49,6 +49,13 @@ def test_other_cells_are_no_lists(left, right):
     assert find_elements(array(sorted(set(left))), array(sorted(set(right)))) is None
 
 
+@pytest.mark.parametrize("bare", [";", "; ", " ;; "])
+def test_cells_that_hold_only_separators_list_nothing(bare):
+    cells = array([f"{a}; {b}" for a, b in zip(KEYS, KEYS[1:], strict=False)] + [bare])
+    assert find_elements(cells, array(KEYS)) == ElementKeys("left", ";")
+    assert find_elements(array([bare] * 6), array(KEYS)) is None
+
+
 def naive_elements(left, right):
     """Which side lists keys of the other, and by what: text by text."""
     best, chosen = 0.5, None
@@ -75,7 +82,8 @@ PART = st.sampled_from(["a", "B", " c ", "d", "é", "e\u0301", "1", "02", "1,5",
 JOINED = st.tuples(st.lists(PART, max_size=4), st.sampled_from([";", "|", "\n", ",", "/", "; "])).map(
     lambda parts: parts[1].join(parts[0])
 )
-SIDE = st.lists(st.one_of(st.none(), PART, JOINED), max_size=14, unique=True)
+BARE = st.text("; |,/\n", max_size=3)  # cells that hold only separators
+SIDE = st.lists(st.one_of(st.none(), PART, JOINED, BARE), max_size=14, unique=True)
 
 
 @settings(max_examples=300)

@@ -9,7 +9,9 @@ from hypothesis import strategies as st
 
 import dfjoin
 from dfjoin.errors import JoinExpansionError
+from dfjoin.join.rows import execute
 from dfjoin.join.rows.execute import relationship_of
+from dfjoin.values import key_index
 from tests.oracles import canonical
 from tests.oracles.join import nested_loop
 
@@ -291,6 +293,17 @@ def test_rows_with_several_keys_count_once(left, pairs):
     sides = [[pair[i] for pair in met] for i in (1, 0)]  # several left rows have one right row, and the other way round
     expected = ":".join("m" if len(side) > len(set(side)) else "1" for side in sides)
     assert relationship_of(np.array(left, np.int64), keys, 5, rows) == expected
+
+
+@pytest.mark.parametrize("right", [[0, 1, 2], [0, 1, 1]])
+def test_partners_are_looked_for_once(monkeypatch, right):
+    asked = []
+    for module in (execute, key_index):
+        ask = module.only_partners
+        monkeypatch.setattr(module, "only_partners", lambda *codes, ask=ask: asked.append(codes) or ask(*codes))
+    for n, how in enumerate(("inner", "left", "right", "outer"), 1):
+        found = execute._positions(np.array([0, 1, -1]), np.array(right), 3, how)
+        assert len(asked) == n and (0, 0) in zip(*(side.tolist() for side in found), strict=True)
 
 
 CATEGORICAL = {

@@ -23,6 +23,7 @@ ADDRESSES = [
     ("GET", "{state}/leave"), ("GET", "{state}/download/csv"), ("GET", "{state}/download/py"), ("GET", "/static/x"),
     ("POST", "/upload"), ("POST", "/paste"), ("POST", "/start"), ("POST", "{state}/read"), ("POST", "{state}/join"),
     ("POST", "{state}/review"), ("POST", "{state}/sql"), ("POST", "{state}/change"), ("POST", "{state}/remove"),
+    ("POST", "/build/cancel"), ("POST", "/build/again"), ("POST", "/lake/refresh"),
 ]  # fmt: skip
 FIELDS = [
     "on", "way", "radius", "least", "tables", "pad", "dayfirst", "table", "column", "how", "chosen", "bring", "rule.capital",

@@ -5,6 +5,7 @@ import http.client
 import random
 import socket
 import sqlite3
+import tempfile
 import time
 import zipfile
 from urllib.parse import urlsplit
@@ -19,7 +20,9 @@ from pyarrow import feather, orc
 from dfjoin.errors import TableReadError
 from dfjoin.page import given_table
 from dfjoin.page.guard import MOST_UPLOADED, Guard
+from dfjoin.page.site import _CHANGES, _PAGES
 from dfjoin.page.stoppable_thread import StoppableThread
+from tests.page.load import ADDRESSES, random_requests
 
 PATHS = ["/", "/lake", "/static/page.css", "/s/0123456789abcdef0123456789abcdef", "/nothing"]
 
@@ -190,12 +193,22 @@ def test_a_compressed_file_that_is_huge_when_unpacked_is_refused(client, monkeyp
 
 def test_random_requests_are_refused_or_harmless(client, people, wide):
     """The seeded short run of `tests.page.load --random`, which makes 10,000."""
-    from tests.page.load import random_requests
-
     statuses = random_requests(client, [people, wide], random.Random(7), 80)
     assert statuses and max(statuses) < 500, {s: n for s, n in statuses.items() if s >= 500}
     start = time.monotonic()
     assert client.get("/lake").status_code == 200 and time.monotonic() - start < 20
+
+
+def test_an_index_that_was_opened_is_not_built(client):
+    for path in ("/build/cancel", "/build/again"):
+        answer = client.post(path)
+        assert (answer.status_code, answer.url.path) == (200, "/"), path
+
+
+def test_random_requests_know_each_address():
+    known = {(method, path.replace("{state}", "/s/{state}")) for method, path in ADDRESSES}
+    pages = {("GET", path.replace("{format}", "csv")) for path in _PAGES}
+    assert known >= pages | {("POST", path) for path in _CHANGES}
 
 
 def test_what_is_packed_within_what_is_packed_is_counted(tmp_path, monkeypatch):
@@ -221,6 +234,23 @@ def test_a_stripe_that_is_unpacked_before_it_is_counted_finds_no_memory(tmp_path
     monkeypatch.undo()
     (tmp_path / "b.csv").write_text("a,b\n1,x\n2,y\n")
     assert len(given_table.read_given(tmp_path / "b.csv", {}).frame) == 2, "the next file is read"
+
+
+def test_a_reading_that_is_ended_leaves_no_file(tmp_path, monkeypatch):
+    (tmp_path / "a.csv").write_text("a,b\n" + "1,x y z\n" * (8 << 20))
+    place = tmp_path / "temporary"
+    place.mkdir()
+    monkeypatch.setenv("TMPDIR", str(place))
+    monkeypatch.setattr(tempfile, "tempdir", str(place))
+    monkeypatch.setattr(given_table, "_idle", [])
+    thread = StoppableThread(lambda: given_table.read_given(tmp_path / "a.csv", {}))
+    thread.start()
+    end = time.monotonic() + 60
+    while not any(place.rglob("index")) and time.monotonic() < end:
+        time.sleep(0.01)
+    assert any(place.rglob("index"))
+    thread.stop(at_once=True)
+    assert thread._ended.wait(10) and not any(place.iterdir())
 
 
 def test_a_file_that_takes_long_is_given_up_and_ends_with_its_thread(tmp_path, monkeypatch):

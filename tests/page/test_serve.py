@@ -30,6 +30,7 @@ from dfjoin.errors import (
 from dfjoin.page import serve
 from dfjoin.page.build_progress import BuildProgress
 from dfjoin.page.site import Site
+from dfjoin.page.stoppable_thread import StoppableThread
 from dfjoin.page.visit import handler
 from tests.conftest import PROJECT
 
@@ -252,6 +253,28 @@ def test_a_build_shows_how_far_it_is_is_cancelled_and_begun_again(tmp_path, monk
             time.sleep(0.05)
         assert "1 table" in client.get("/").text
     page.stop()
+
+
+def test_a_build_is_stopped_once_however_often_it_is_cancelled(monkeypatch):
+    stopped, begun, may_end = [], threading.Event(), threading.Event()
+    monkeypatch.setattr(StoppableThread, "stop", lambda self, at_once: stopped.append(self))
+
+    def build(tell):
+        begun.set()
+        may_end.wait(10)
+        raise ValueError("no")
+
+    progress = BuildProgress("x", build, print)
+    for n in (1, 2):  # a build that begins again can be cancelled again
+        begun.clear()
+        progress.start()
+        assert begun.wait(10)
+        progress.cancel()
+        progress.cancel()
+        assert len(stopped) == n
+        may_end.set()
+        progress._thread._ended.wait(10)
+        assert progress.problem == "no"
 
 
 def test_a_build_that_fails_for_any_reason_is_told():

@@ -14,7 +14,7 @@ from dfjoin.errors import InvalidParameterError
 from dfjoin.page.serve import explore
 from dfjoin.page.simple_steps import Filter, Rename
 from dfjoin.page.state_files import Recipe, StateFiles, as_stored, digest
-from dfjoin.page.steps import JoinFound, RunSql
+from dfjoin.page.steps import JoinFound, RunSql, json_of_step
 from dfjoin.page.work import StepError, Work
 
 DF = pd.DataFrame({"country": ["Peru", "JAPAN", "Narnia"], "n": [1, 2, 3]})
@@ -30,15 +30,19 @@ def state(work, tmp_path):
     return work.open(work.start_with_frame(DF, tmp_path / "frame.parquet"))
 
 
+def added(work, state, step, is_left=None):
+    return work.run(state.recipe.then(json_of_step(step)), is_left)
+
+
 def joined(work, state):
     hits = dfjoin.discover_joinable(state.frame, "country", work.lake, tables="geo/countries.csv")
     plan = dfjoin.auto_join(state.frame, hits.iloc[[0]], columns=["capital"]).attrs["dfjoin"]["plan"]
-    return work.add(state, JoinFound(plan, work.lake.version))
+    return added(work, state, JoinFound(plan, work.lake.version))
 
 
 def test_a_state_is_the_same_in_another_process_s_memory_and_without_its_results(work, state, example_lake, tmp_path):
-    last = work.add(
-        work.add(joined(work, state), Filter("n", "<", 3)), RunSql("SELECT *, n * 2 AS m FROM t ORDER BY n")
+    last = added(
+        work, added(work, joined(work, state), Filter("n", "<", 3)), RunSql("SELECT *, n * 2 AS m FROM t ORDER BY n")
     )
     assert last.frame.to_dict("list") == {
         "country": ["Peru", "JAPAN"],
@@ -62,9 +66,9 @@ def test_states_are_plain_json(work, state, tmp_path):
 
 
 def test_a_step_that_fails_is_named_and_nothing_is_kept(work, state):
-    before = work.add(state, Rename("n", "m"))
+    before = added(work, state, Rename("n", "m"))
     with pytest.raises(StepError, match="needs the column 'n'") as error:
-        work.add(before, Filter("n", "<", 2))
+        added(work, before, Filter("n", "<", 2))
     assert error.value.number == 2 and work.files.recipe(error.value.recipe.name) is None
 
 
@@ -111,7 +115,7 @@ def test_results_are_bounded_and_the_latest_stay(tmp_path):
 
 
 def test_a_damaged_result_is_made_again(work, state, tmp_path):
-    last = work.add(state, Rename("n", "m"))
+    last = added(work, state, Rename("n", "m"))
     for path in (tmp_path / "page" / "results").iterdir():
         path.write_bytes(b"PAR1 damaged")
     assert Work(work.lake, tmp_path / "page").open(last.name).frame.columns.tolist() == ["country", "m"]
@@ -150,12 +154,12 @@ def test_a_person_opens_the_address_of_another_one_on_a_server_that_was_started_
 
 def test_cancelled_steps_end_and_another_index_is_told(work, state):
     with pytest.raises(InvalidParameterError, match=r"^the steps were cancelled$"):
-        work.add(state, Rename("n", "m"), lambda: True)
+        added(work, state, Rename("n", "m"), lambda: True)
     hits = dfjoin.discover_joinable(state.frame, "country", work.lake, tables="geo/countries.csv")
     plan = dfjoin.auto_join(state.frame, hits.iloc[[0]], columns=["capital"]).attrs["dfjoin"]["plan"]
     edition = work.edition()
-    assert work.add(state, JoinFound(plan, **edition)).notes == []
-    notes = work.add(state, JoinFound(plan, **edition | {"index": "0" * 32})).notes
+    assert added(work, state, JoinFound(plan, **edition)).notes == []
+    notes = added(work, state, JoinFound(plan, **edition | {"index": "0" * 32})).notes
     assert len(notes) == 1 and "made with another index" in notes[0]
 
 

@@ -202,6 +202,10 @@ def test_a_join_is_opened_again_with_its_choices(client, people):
     chosen = {(name, value) for name, value, checked in told if checked or name not in ("how", "bring")}
     assert chosen >= {("how", "inner"), ("bring", "capital"), ("bring", "iso2"), ("least", "weak"), ("at", "1")}
     assert not chosen & {("how", "left"), ("bring", "continent")} and 'value="first" selected' in form
+    review = re.search(r'href="([^"]*/review[^"]*)"', page)[1].replace("&amp;", "&")
+    reviewed = client.get(review).text
+    assert all(f'name="{name}" value="{value}"' in reviewed for name, value in chosen if name in ("of", "at"))
+    assert {name for name, _ in chosen} >= {"of", "at"}
     sent = {name: [v for n, v in chosen if n == name] for name, _ in chosen} | {"bring": ["capital", "continent"]}
     changed = client.post(f"{people}/join", data=sent | {"rule.capital": "first"})
     assert re.findall(r'<span class="kind">(\w+)</span>', changed.text)[:3] == ["Source", "Join", "Rename"]
@@ -234,9 +238,9 @@ def test_dates_are_matched_by_a_period_that_is_chosen(build):
             text = browser.get(f"{state}/search", params={"on": "day", "view": "table", "period": period}).text
             return re.findall(r'<td><a href="[^"]*">([^<]+)</a></td>', text), plain(text)
 
-        assert sorted(found("")[0]) == ["output", "rates", "weather"] and "Dates match by" in found("")[1]
+        assert sorted(found("")[0]) == ["output", "rates", "weather"] and "Dates were found by" in found("")[1]
         assert [found(one)[0] for one in ("month", "quarter", "none")] == [["rates"], ["output"], ["weather"]]
-        assert "No column has dates that match so" in found("week")[1]
+        assert "No column was found so" in found("week")[1]
         assert "dates by month" in plain(browser.get(f"{state}/search?on=day&period=month").text)
         origin = {"Origin": state.split("/s/")[0]}
         form = {"on": "day", "period": "month", "table": "rates", "column": "month"}
@@ -244,6 +248,19 @@ def test_dates_are_matched_by_a_period_that_is_chosen(build):
         joined = pd.read_csv(f"{made.url}/download/csv?x=1", storage_options={"Cookie": _cookie(browser)})
     page.stop()
     assert joined["rate__rates"].tolist() == (days.month - 1).tolist()
+
+
+def test_a_period_is_searched_within_a_family_too(build):
+    days = pd.date_range("2020-01-01", periods=60)
+    own = pd.DataFrame({"day": days, "month": ["JAN 2020", "FEB 2020"] * 30, "value": range(60)})
+    others = own.assign(day=days + pd.Timedelta(days=9000))  # a year of its family whose days are others
+    page = explore(build({"y/2020": others, "y/2021": own}), own[["day"]], open_browser=False)
+    with httpx.Client(follow_redirects=True, timeout=60) as browser:
+        state = str(browser.get(page.url).url)
+        told = {"on": "day", "view": "table", "period": "month"}
+        text = browser.get(f"{state}/search", params=told).text
+    page.stop()
+    assert re.findall(r'<td><a href="[^"]*">([^<]+)</a></td>', text) == ["y/2020"]
 
 
 def test_a_removed_step_that_others_need_is_told(client, wide):

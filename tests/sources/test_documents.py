@@ -107,6 +107,26 @@ def test_objects_with_the_same_fields_are_read_as_others_are(tmp_path, monkeypat
             assert str(found) == str(read_all(tmp_path)), seed
 
 
+@pytest.mark.parametrize(
+    "document",
+    [
+        [{"a": [], "b": [{"x": 1}]}, {"a": [{"y": 2}], "b": []}],
+        [{"a": {"c": []}, "b": [{"x": 1}]}, {"a": {"c": [{"y": 2}]}, "b": [{"x": 3}]}],
+        [{"v": 1, "k": [{"parent.row": 5, "x": 1}]}, {"v": 1, "k": [{"parent.row": [], "x": 2}]}],
+        [{"v": 1, "k": [{"parent": {"row": 5}, "x": 1}]}, {"v": 1, "k": [{"parent": {"row": []}, "x": 2}]}],
+        [{"a.b": 1, "a": {"b": [7]}}, {"a.b": 2, "a": {"b": []}}],
+        [{"a": {"b": [7]}, "a.b": 1}, {"a": {"b": []}, "a.b": []}],
+        [{"a.b": [{"x": 1}], "a": {"b": [{"x": 2}]}}, {"a.b": [{"x": 3}], "a": {"b": [{"x": 4}]}}],
+        [{"row": 5, "v": 1, "k": [{"x": 1}]}, {"row": 5, "v": 1, "k": [{"x": 2}]}],
+    ],
+)
+def test_tables_come_in_one_order_and_fields_of_one_name_have_one_value(tmp_path, monkeypatch, document):
+    (tmp_path / "d.json").write_text(json.dumps(document))
+    found = read_all(tmp_path)
+    monkeypatch.setattr(document_reader, "_columns", lambda *given: None)
+    assert str(found) == str(read_all(tmp_path)) and "d.json" in found
+
+
 def test_other_documents(tmp_path):
     documents = {
         "two.json": json.dumps({"a": [{"x": 1}], "b": [{"y": 2}, {"y": 3}]}),

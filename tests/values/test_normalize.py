@@ -4,6 +4,7 @@ import unicodedata
 from dataclasses import replace
 from decimal import Decimal
 
+import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
@@ -12,6 +13,7 @@ from hypothesis import strategies as st
 
 from dfjoin.types import IndexSettings
 from dfjoin.values.cells import is_searchable_type
+from dfjoin.values.key_index import Vocabulary
 from dfjoin.values.normalize import normalize_batch, normalize_column, read_dates, unite_value_sets
 from dfjoin.values.value_set import pack_strings
 from dfjoin.values.zero_padding import pad_integers
@@ -425,6 +427,14 @@ def test_every_type_that_is_called_searchable_can_be_normalised():
 
 
 WHOLE = st.lists(st.one_of(st.none(), st.integers(-20, 20), st.integers(-(2**63), 2**63 - 1)), max_size=80)
+
+
+def test_distinct_integers_are_held_without_room_for_the_rows():
+    found = normalize_column(pa.array(np.tile(np.arange(1990, 2024), 1000)), SETTINGS)
+    arrays = [found.hashes, found.data, found.offsets, found.classes, *found.integers]
+    assert all((one if one.base is None else one.base).nbytes < 1000 for one in arrays)
+    other = normalize_column(pa.array([2023, 1990, 5, 1989, 2023]), SETTINGS)
+    assert Vocabulary(found).codes_of(other).tolist() == [33, 0, -1, -1]
 
 
 @given(WHOLE, st.integers(0, 3), st.sampled_from(["", "7", "-3"]))

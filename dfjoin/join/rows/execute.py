@@ -27,7 +27,7 @@ from dfjoin.join.plan import JoinStep
 from dfjoin.join.rows.right_facts import FrameFacts, RightFacts
 from dfjoin.values.cells import CONVERSION_ERRORS
 from dfjoin.values.frames import as_objects, workable_frame
-from dfjoin.values.key_index import KeyIndex, count_codes, expand_pairs, only_partners
+from dfjoin.values.key_index import KeyIndex, count_codes, only_partners, pairs_of_partners
 
 __all__ = [
     "MARKS",
@@ -401,7 +401,7 @@ def _positions(
     if partners is not None and how in ("left", "outer"):
         left_rows, right_rows = np.arange(left.size), partners
     else:
-        left_rows, right_rows = expand_pairs(left, right, n_keys)
+        left_rows, right_rows = pairs_of_partners(left, right, n_keys, partners)
         if how in ("left", "outer"):
             has_partner = np.zeros(left.size, bool)
             has_partner[left_rows] = True

@@ -221,7 +221,7 @@ def search_signatures(
         if n_needed < snapshot.settings.smallest_signed and snapshot.settings.keep_sets:
             listed, stats = searcher_of(snapshot).search(matched, params)
             search.keep_small(step, listed)
-            return search.found(), stats
+            return search.found(), search.with_read(stats)
         n_found = search.lower(step, threshold, n_needed)
         if params.k is not None and n_found >= params.k:
             break
@@ -319,7 +319,13 @@ class _EnsembleSearch:
         listed, stats = self.searcher.search(self.matched, self.params)
         minima = np.array([smallest_count(threshold, self.total) for threshold in _thresholds(self.params)])
         steps = np.count_nonzero(minima[:, None] > listed.matched_rows, axis=0)
-        return SteppedHits(listed, steps, np.zeros(len(listed), bool)), stats
+        return SteppedHits(listed, steps, np.zeros(len(listed), bool)), self.with_read(stats)
+
+    def with_read(self, stats: SearchStats) -> SearchStats:
+        """Add what was read before exact search answered, which looks up all values and misses no column."""
+        if self.is_probed:
+            stats.add(replace(self.stats, n_found=0, expected_recall=1.0, is_complete=True))
+        return stats
 
     @cached_property
     def signature(self) -> NDArray[np.uint32]:
@@ -360,6 +366,7 @@ class _EnsembleSearch:
                 unknown = candidates.slots[probe.totals[candidates.slots] < 0]
                 self._spend(probe, candidates, unknown)
                 if not self.pays:
+                    self._note_compared(n_compared)
                     return 0
                 if unknown.size:
                     self._count(probe, unknown)
@@ -372,12 +379,16 @@ class _EnsembleSearch:
             listed, stats = self.searcher.search(self.matched, replace(self.params, threshold=threshold))
             self.keep_small(step, listed)
             self.stats.add(stats)
-        self.stats.signatures_compared = n_compared
-        self.stats.candidates = sum(int(probe.is_candidate.sum()) for probe in self.probes)
+        self._note_compared(n_compared)
         uniform = recall / n_compared if n_compared else 1.0
         self.stats.expected_recall = self._expected_recall(uniform, n_needed / self.n_query) if n_compared else 1.0
         self.stats.is_complete = n_compared == 0
         return len(self.small) + sum(probe.found.size for probe in self.probes)
+
+    def _note_compared(self, n_compared: int) -> None:
+        """Note how many signatures were compared at a threshold, and the candidates of all thresholds so far."""
+        self.stats.signatures_compared = max(self.stats.signatures_compared, n_compared)
+        self.stats.candidates = sum(int(probe.is_candidate.sum()) for probe in self.probes)
 
     def keep_small(self, step: int, listed: Hits) -> None:
         """Keep what posting lists hold at a threshold; what they held at those before is among it."""

@@ -20,6 +20,7 @@ from dfjoin.errors import (
 from dfjoin.index.commit import commit
 from dfjoin.index.component_files import write_component
 from dfjoin.search.exact.costs import ReadCosts
+from dfjoin.search.lsh.ensemble import _EnsembleSearch
 from tests import oracles
 
 OPTIONS = {"engine": "inline", "progress": False}
@@ -124,17 +125,25 @@ def test_k_by_lowering_the_threshold(many, k):
 def test_where_signatures_save_too_little_the_answer_is_that_of_exact_search(many, monkeypatch, options, n_sets):
     """From the start, or once so many sets would have been read; it says that it is complete."""
     lake, _, queries = many
-    monkeypatch.setattr("dfjoin.search.lsh.ensemble.READ_COSTS", ReadCosts(1e-6, 0.0, 1.0, 0.0, 0.0, 0.0))
+    monkeypatch.setattr("dfjoin.search.lsh.ensemble.READ_COSTS", ReadCosts(1e-6, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0))
     monkeypatch.setattr("dfjoin.search.lsh.ensemble._EnsembleSearch.budget_ns", n_sets)
-    n_exact = 0
+    count, counted = _EnsembleSearch._count, []
+    monkeypatch.setattr(_EnsembleSearch, "_count", lambda *given: counted.append(given[-1].size) or count(*given))
+    n_exact, n_before = 0, 0
     for query in queries:
+        counted.clear()
         hits = ask(query, lake, **options)
         expected = dfjoin.discover_joinable(pd.DataFrame({"q": query}), "q", lake, **options, rank="matched")
         (search,) = hits.attrs["dfjoin"]["searches"]
         if search["plan"] != "lsh":
             assert rows(hits) == rows(expected) and hits.attrs["dfjoin"]["complete"]
-            assert search["expected_recall"] == 1 and search["sets_read"] == 0
+            exact = expected.attrs["dfjoin"]["searches"][0]
+            assert search["expected_recall"] == 1 and search["n_found"] == exact["n_found"]
+            assert search["sets_read"] == exact["sets_read"] + sum(counted), "and what was read before is told"
+            assert bool(search["signatures_compared"]) == ("lsh" in search["plan"])
             n_exact += 1
+            n_before += sum(counted)
+    assert (n_before > 0) == (n_sets > 0 and options != {"threshold": 0.3})
     assert n_exact > len(queries) / 2 if n_sets else n_exact == len(queries)
 
 
@@ -144,6 +153,18 @@ def test_signatures_answer_where_posting_lists_take_long(many, monkeypatch):
         monkeypatch.setattr("dfjoin.search.lsh.ensemble.READ_COSTS", ReadCosts(posting_ns=posting_ns))
         told = [ask(query, lake, threshold=0.9).attrs["dfjoin"]["searches"][0] for query in queries]
         assert all(one["is_complete"] for one in told) == is_exact
+
+
+@pytest.mark.parametrize(("n_columns", "plan"), [(20, "mergelist"), (1000, "lsh")])
+def test_the_costs_of_reading_decide_what_answers(build, rng, monkeypatch, n_columns, plan):
+    """With the costs as they are: few postings are read, many are not."""
+    monkeypatch.setattr("dfjoin.search.lsh.ensemble.READ_COSTS", ReadCosts())
+    words = np.arange(100_000, 103_000)
+    columns = {f"c{i}": rng.permutation(words)[:1500] for i in range(n_columns)}
+    lake = build({"t": pd.DataFrame(columns), "u": pd.DataFrame({"all": words})}, settings=SIGNED)
+    hits = ask(words, lake, threshold=0.9)
+    assert hits["column"].tolist() == ["all"]
+    assert hits.attrs["dfjoin"]["searches"][0]["plan"] == plan
 
 
 @pytest.mark.parametrize("component", ["list_columns", "set_lists"])
