@@ -169,14 +169,14 @@ class _Workers:
             with _interrupts_blocked():
                 process = subprocess.Popen([sys.executable, "-c", start], encoding="utf-8", errors="replace", **pipes)
                 self._processes.append(process)
+                thread = threading.Thread(target=self._serve, args=(process, number, request), daemon=True)
+                self._threads.append(thread)
+                thread.start()  # it leaves Ctrl-C to the main thread
         except OSError as error:
             raise EngineError(
                 f"a worker process of the build cannot be started by {sys.executable!r}: {error.strerror}; pass fewer "
                 "`workers`, or leave them out"
             ) from error
-        thread = threading.Thread(target=self._serve, args=(process, number, request), daemon=True)
-        self._threads.append(thread)
-        thread.start()
 
     def wait(self) -> None:
         """Wait for all results; raises the first failure."""
@@ -265,7 +265,8 @@ def serve() -> None:
     termination lets what was being written be removed.
     """
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
-    with os.fdopen(os.dup(1), "w", encoding="utf-8") as answers:
+    lost = contextlib.suppress(BrokenPipeError)  # the one that started this one has ended
+    with lost, os.fdopen(os.dup(1), "w", encoding="utf-8") as answers:
         os.dup2(2, 1)  # what a library prints is no answer
         answers.write("\n" + _READY)  # a line of its own, whatever was printed before
         answers.flush()

@@ -245,6 +245,15 @@ def test_a_python_that_is_not_there(tmp_path, monkeypatch):
         process_engine.ProcessEngine(2).run([read_request(tmp_path)] * 2, tmp_path, None)
 
 
+def test_a_worker_that_nobody_waits_for_ends_without_a_word():
+    command = [sys.executable, "-c", "from dfjoin.ingest.process_engine import serve; serve()"]
+    environment = os.environ | {"PYTHONPATH": str(Path(dfjoin.__file__).parents[1])}
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    with subprocess.Popen(command, env=environment, **pipes) as process:
+        process.stdout.close()
+        assert process.stderr.read() == "" and process.wait() == 0
+
+
 SCRIPT = """
 import sys
 from pathlib import Path
@@ -292,7 +301,8 @@ def test_workers_end_with_the_process_that_started_them(files, tmp_path, sent):
     assert process.returncode == -sent
     if sent == signal.SIGINT:
         assert not (tmp_path / "index").exists()
-        assert written.count("Traceback") == 1 and written.endswith("KeyboardInterrupt\n")
+        assert written.count("Traceback") == 1, written
+        assert written.endswith("KeyboardInterrupt\n")
 
 
 def test_wrong_numbers_of_workers():
