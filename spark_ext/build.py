@@ -47,7 +47,7 @@ class SparkEngine:
 
     def __init__(self, spark: Any = None) -> None:
         self.spark = start_session() if spark is None else spark
-        self.is_here = False
+        self.is_here, self.is_repeated = False, True
         self.n_slots = n_cores(self.spark)
 
     def run(self, requests: Iterable[str], work: Path, on_table: Callable[[int, int], None]) -> list[str]:

@@ -79,7 +79,9 @@ def build_lake(
         (`spark_ext.start_session`). It starts after the arguments and paths are checked.
     workers : int, default 1
         Processes that read tables at the same time, this one and others; more than one mean ``engine="inline"``. The
-        index is the same, whatever their number. Each needs the memory of a task. Databases are read by this process.
+        index is the same, whatever their number. Each needs the memory of a task. A task reads 64 MiB of input, so
+        that a source below that is read by this process alone. Databases, and places whose URI has credentials, are
+        read by this process.
     tables : str or list of str, optional
         Patterns (``fnmatch``) of the tables to read, as ``"sales.*"``; default all. `Lake.add` follows them.
     columns, exclude : str or list of str, optional
@@ -145,7 +147,7 @@ def build_lake(
         If Spark is asked for and pyspark or Java cannot be found.
     EngineError
         If Spark does not start, its workers lack what dfjoin needs, or a task fails; the last line is the cause. Or if
-        one of `workers` is killed.
+        one of `workers` cannot be started, or ends before its work.
     TableReadError
         If nothing of the source can be read, or with ``on_error="raise"`` for the first table that cannot.
     ConcurrentCommitError

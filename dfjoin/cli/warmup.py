@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import platform
+import subprocess
 import sys
 import tempfile
 import warnings
@@ -91,7 +92,8 @@ def warm_up_portable() -> tuple[int, float]:
     Raises
     ------
     DfjoinError
-        If no level of processors is known for this machine, or the package cannot be written.
+        If no level of processors is known for this machine, the package cannot be written, or a kernel cannot be
+        compiled.
     """
     if not PortableTarget().level:
         raise DfjoinError(
@@ -100,6 +102,11 @@ def warm_up_portable() -> tuple[int, float]:
         )
     try:
         written = ship_kernels([sys.executable, "-m", "dfjoin", "warmup", "--json"])
+    except subprocess.CalledProcessError as error:
+        raise DfjoinError(
+            f"the kernels cannot be compiled: the process that uses them ended with status {error.returncode}, and "
+            "wrote the reason to standard error; the package is as it was before"
+        ) from error
     except OSError as error:
         raise DfjoinError(
             f"the compiled kernels cannot be written to {SHIPPED}: {error.strerror}; call it as the user who may write "

@@ -6,6 +6,7 @@ import ctypes
 import math
 import mmap
 import sys
+import weakref
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,18 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-__all__ = ["advise_willneed", "forget_pages", "is_mapped", "map_npy"]
+__all__ = ["advise_willneed", "forget_pages", "is_mapped", "map_file", "map_npy"]
+
+_mapped: weakref.WeakValueDictionary[int, pa.Buffer] = weakref.WeakValueDictionary()
+"""Mapped files that are in use, by address. Other buffers of Arrow are read-only, too, and lie in memory."""
+
+
+def map_file(path: Path) -> pa.Buffer:
+    """Map a file, which must not be empty; the file is closed again."""
+    with pa.memory_map(str(path)) as file:
+        buffer = file.read_buffer()  # lives on when the file is closed
+    _mapped[buffer.address] = buffer
+    return buffer
 
 
 def map_npy(path: Path) -> NDArray[Any]:
@@ -47,19 +59,18 @@ def map_npy(path: Path) -> NDArray[Any]:
     if dtype.hasobject or is_fortran or any(n < 0 for n in shape):
         raise ValueError(f"it says {dtype} of shape {shape} {'by columns' if is_fortran else 'by rows'}")
     size = math.prod(shape)
-    with pa.memory_map(str(path)) as file:
-        buffer = file.read_buffer()  # lives on when the file is closed
+    buffer = map_file(path)
     if offset + size * dtype.itemsize > buffer.size:
         raise ValueError(f"it says {size} entries, and holds fewer")
     return np.frombuffer(buffer, dtype, size, offset).reshape(shape)
 
 
 def is_mapped(array: NDArray[Any]) -> bool:
-    """Tell whether an array is a view of a mapped file."""
+    """Tell whether an array is a view of a file that was mapped here."""
     base: Any = array
     while isinstance(base, np.ndarray):
         base = base.base
-    return isinstance(base, pa.Buffer) and not base.is_mutable
+    return isinstance(base, pa.Buffer) and _mapped.get(base.address) is base
 
 
 @cache
@@ -89,7 +100,7 @@ def advise_willneed(array: NDArray[Any], start: int, end: int) -> None:
 def forget_pages(array: NDArray[Any]) -> None:
     """Give back the memory of a stretch of a mapped file that was read; read again, it comes from the file.
 
-    Arrays that are not mapped stay as they are.
+    Arrays that are not mapped stay as they are: given back, memory of their own would be read as zeros.
     """
     madvise = _madvise()
     first = -(-array.ctypes.data // mmap.PAGESIZE) * mmap.PAGESIZE

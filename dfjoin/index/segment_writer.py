@@ -18,6 +18,7 @@ from dfjoin.index.component_files import ComponentStream, map_component, removed
 from dfjoin.index.components import TOKENS, ComponentMeta
 from dfjoin.index.layout import CATALOG_FILE, create_file, make_directory, segment_directory
 from dfjoin.index.manifest import GroupMeta, SegmentMeta
+from dfjoin.index.mapping import map_file
 from dfjoin.index.pieces import find_patterns, write_patterns
 from dfjoin.index.runs import PADDING, Run, merge_runs
 from dfjoin.index.signatures import SignedColumns, sign_large_columns, write_signatures
@@ -47,6 +48,7 @@ def write_segment(
     records: SegmentRecords,
     settings: IndexSettings | None = None,
     signed: SignedColumns | None = None,
+    name: str | None = None,
 ) -> SegmentMeta:
     """Write a new segment; it belongs to the index once a manifest names it.
 
@@ -63,6 +65,8 @@ def write_segment(
         neither signatures nor patterns by default.
     signed : SignedColumns, optional
         Signatures that were made before; their columns may come without tokens, and have their cardinality.
+    name : str, optional
+        Name of the segment; by default a new one.
 
     Returns
     -------
@@ -73,7 +77,7 @@ def write_segment(
     Memory: one stretch, and for the whole segment 8 bytes a token and 16 a posting; values and hashes are
     written as they come, and each token's columns wait in a file that is mapped.
     """
-    directory = segment_directory(index, uuid.uuid4().hex)
+    directory = segment_directory(index, name or uuid.uuid4().hex)
     with removed_on_error(directory):
         return _write_into(directory, runs, records, settings, signed)
 
@@ -175,8 +179,7 @@ def _map_all(path: Path, dtype: type) -> NDArray[Any]:
     """Map a whole file as an array; an empty one cannot be mapped everywhere."""
     if not path.stat().st_size:
         return np.empty(0, dtype)
-    with pa.memory_map(str(path)) as file:
-        return np.frombuffer(file.read_buffer(), dtype)
+    return np.frombuffer(map_file(path), dtype)
 
 
 def _without_columns(run: Run, columns: NDArray[np.int32], n_columns: int) -> Iterator[Run]:

@@ -80,13 +80,13 @@ def build(path: Path, base: Manifest | None, settings: IndexSettings, options: B
     """
     with Uncommitted(path) as written, frames_place(path, options.keep_data) as frames, one_snapshot():
         chosen = None if options.embedder is None else choose_for_index(options.embedder, None, settings)
-        late = LateEngine(options.engine, options.spark, options.progress)
+        late = LateEngine(options.engine, options.spark, options.progress, workers=options.workers)
         _make(path)
         given = gather(options.source, [], late.spark_reader(settings), frames, written, settings)
         engine = late.start(given.tables)
         if chosen is not None and not engine.is_here:
             require_sendable(chosen)
-        built = write_segments(given, settings, engine, options, written)
+        built = write_segments(given, settings, late.start_readers(given.tables), options, written)
         segments = [one.meta for one in built]
         embedder = None
         if chosen is not None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import uuid
 from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
@@ -14,7 +15,6 @@ from dfjoin.index.signatures import SizeCounts, add_sizes, cut_partitions
 from dfjoin.ingest.balance import pack_runs, split_tables
 from dfjoin.ingest.build_options import BuildOptions
 from dfjoin.ingest.engine import Engine
-from dfjoin.ingest.process_engine import ProcessEngine
 from dfjoin.ingest.progress import Progress
 from dfjoin.ingest.read_task import RunMeta
 from dfjoin.ingest.requests import BuiltSegment, merge_request, read_built, read_meta, run_request
@@ -43,8 +43,7 @@ def write_segments(
     engine : Engine
         Where tasks run.
     options : BuildOptions
-        What to do with a table that cannot be read, whether to show progress, and the number of processes to use
-        here in the place of the engine.
+        What to do with a table that cannot be read, and whether to show progress.
     written : Uncommitted
         Of the index; takes note of what is written.
 
@@ -59,8 +58,6 @@ def write_segments(
         If nothing can be read, or with ``on_error="raise"`` for the first table that cannot.
     """
     index = written.index
-    if options.workers > 1:
-        engine = ProcessEngine(options.workers)
     make_directories(index)
     tables = given.tables if isinstance(given.tables, TableSpool) else TableSpool(given.tables)
     n_tables = len(given.tables) + len(given.extra)
@@ -81,7 +78,7 @@ def write_segments(
         if given.skipped and not runs:
             raise _nothing_read(given.skipped)
         shown.begin("merging", sum(run.size for run in runs))
-        merges = _merge_requests(index, settings, runs, given.skipped, (work, engine.is_here))
+        merges = _merge_requests(written, settings, runs, given.skipped, (work, engine))
         merged = []
         failed: list[OSError] = []
         for result in engine.run(merges, work, shown.add):
@@ -123,14 +120,19 @@ def _n_tasks(total: int, n_slots: int, settings: IndexSettings) -> int:
 
 
 def _merge_requests(
-    index: Path, settings: IndexSettings, runs: list[RunMeta], skipped: list[SkippedFile], place: tuple[Path, bool]
+    written: Uncommitted,
+    settings: IndexSettings,
+    runs: list[RunMeta],
+    skipped: list[SkippedFile],
+    place: tuple[Path, Engine],
 ) -> list[str]:
     """Decide which runs become which segment; runs of one table stay together.
 
-    `place` is the directory that the runs are below, and whether tasks run in this process; others count in files
-    there.
+    `place` is the directory that the runs are below, and the engine; tasks that it runs elsewhere count in files there.
+    Where no request is repeated, note of its segment is taken before it is begun: whatever ends this process or a
+    worker, the segment is removed.
     """
-    work, is_here = place
+    work, engine = place
     runs.sort(key=lambda run: (run.first_table, run.id))
     groups: list[list[RunMeta]] = []
     for run in runs:
@@ -144,8 +146,11 @@ def _merge_requests(
     requests = []
     for number, members in enumerate(packed):
         places = [run_directory(work, run.id) for member in members for run in groups[member]]
-        note = None if is_here else work / f"merging-{number}.json"
-        requests.append(merge_request(index, settings, places, records if number == 0 else [], note))
+        note = None if engine.is_here else work / f"merging-{number}.json"
+        name = None if engine.is_repeated else uuid.uuid4().hex
+        if name is not None:
+            written.add(segment_directory(written.index, name))
+        requests.append(merge_request(written.index, settings, places, records if number == 0 else [], note, name))
     return requests
 
 

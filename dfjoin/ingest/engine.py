@@ -1,4 +1,4 @@
-"""Where the tasks of a build run: in this process, or on Spark."""
+"""Where the tasks of a build run: in this process, in several of this machine, or on Spark."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from dfjoin.errors import InvalidParameterError, InvalidTypeError, TableReadError
 from dfjoin.ingest.balance import estimated_bytes
+from dfjoin.ingest.process_engine import ProcessEngine
 from dfjoin.ingest.progress import Progress, Shown
 from dfjoin.ingest.requests import execute
 from dfjoin.ingest.source import Input, SparkReader
@@ -43,6 +44,9 @@ class Engine(Protocol):
     is_here: bool
     """Tasks run in this process, and can tell their progress by a call."""
 
+    is_repeated: bool
+    """A request whose worker is lost is carried out again by another one."""
+
     def run(self, requests: Iterable[str], work: Path, on_table: Callable[[int, int], None]) -> Iterable[str]:
         """Carry out requests, read once, and return their results in any order; `work` is a scratch directory."""
         ...  # pragma: no cover
@@ -65,6 +69,8 @@ class LateEngine:
         Whether the start of Spark is shown, as it takes some seconds.
     inline_below : int
         Estimated bytes of input below which an active session is not used, if it is not asked for.
+    workers : int
+        Processes of this machine that read tables.
 
     Raises
     ------
@@ -74,10 +80,12 @@ class LateEngine:
         If `spark` is no session.
     """
 
-    def __init__(self, name: str | None, spark: Any, is_shown: Shown = False, inline_below: int = 0) -> None:
+    def __init__(
+        self, name: str | None, spark: Any, is_shown: Shown = False, inline_below: int = 0, workers: int = 1
+    ) -> None:
         _check_session(name, spark)
         self._name, self._spark = name, spark
-        self._is_shown, self._inline_below = is_shown, inline_below
+        self._is_shown, self._inline_below, self._workers = is_shown, inline_below, workers
         self._engine: Engine | None = None
 
     def spark_reader(self, settings: IndexSettings) -> SparkReader | None:
@@ -109,6 +117,10 @@ class LateEngine:
                 self._engine = choose_engine(self._name, self._spark) or engine_for(tables, self._inline_below)
         return self._engine
 
+    def start_readers(self, tables: Iterable[TableSource]) -> Engine:
+        """Return the engine that reads tables: that of `start`, or processes of this machine if they are asked for."""
+        return ProcessEngine(self._workers) if self._workers > 1 else self.start(tables)
+
     def _start_spark(self) -> Engine:
         """Return the engine of Spark, which the tables ask for."""
         self._name = "spark"
@@ -138,6 +150,7 @@ class InlineEngine:
 
     n_slots = 1
     is_here = True
+    is_repeated = False
 
     def run(self, requests: Iterable[str], work: Path, on_table: Callable[[int, int], None]) -> Iterator[str]:
         """Carry out requests in order, each when its result is asked for."""

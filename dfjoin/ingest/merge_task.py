@@ -37,6 +37,7 @@ def merge_into_segment(
     settings: IndexSettings,
     skipped: list[dict[str, str]],
     on_part: Callable[[int, int], None] | None = None,
+    name: str | None = None,
 ) -> tuple[str, SegmentMeta]:
     """Merge runs into one segment.
 
@@ -52,6 +53,8 @@ def merge_into_segment(
         Files that were skipped before any task.
     on_part : callable, optional
         Called with (values, bytes) after each part of the runs is merged; the bytes add up to those of the runs.
+    name : str, optional
+        Name of the segment; by default a new one.
 
     Returns
     -------
@@ -77,7 +80,8 @@ def merge_into_segment(
         merged = merge_runs(runs, [maps[owner] for owner in owners], _CHUNK_TOKENS)
     if on_part is not None:
         merged = _told(merged, runs, on_part)
-    meta = write_segment(index, merged, SegmentRecords(tables, columns, _merge_skipped(catalogs, skipped)), settings)
+    records = SegmentRecords(tables, columns, _merge_skipped(catalogs, skipped))
+    meta = write_segment(index, merged, records, settings, name=name)
     if settings.row_signatures:
         rows = [read_row_files(directory) for directory in directories]
         directory = segment_directory(index, meta.id)

@@ -95,10 +95,12 @@ def merge_request(
     runs: list[Path],
     skipped: list[dict[str, str]],
     progress: Path | None = None,
+    segment: str | None = None,
 ) -> str:
-    """Write the request to merge some runs into a segment; they are removed unless its worker is elsewhere.
+    """Write the request to merge some runs into a segment; a worker elsewhere counts in the file `progress`.
 
-    A worker elsewhere counts in the file `progress`, and may be lost, so that another one repeats the request.
+    `segment` is the name of the segment where the request is carried out once: its runs are removed then, and what a
+    task that fails has left is found by this name. None where another worker repeats the request of a lost one.
     """
     return json.dumps(
         {
@@ -108,6 +110,7 @@ def merge_request(
             "runs": [str(run) for run in runs],
             "skipped": skipped,
             "progress": str(progress) if progress else None,
+            "segment": segment,
         }
     )
 
@@ -336,8 +339,8 @@ def _run(values: dict[str, Any], report: _Report | None) -> str:
 def _merge(values: dict[str, Any], report: _Report | None) -> str:
     index, settings = _place_and_settings(values)
     runs = [Path(run) for run in values["runs"]]
-    first_table, meta = merge_into_segment(runs, index, settings, values["skipped"], report)
-    if values["progress"] is None:
+    first_table, meta = merge_into_segment(runs, index, settings, values["skipped"], report, values["segment"])
+    if values["segment"] is not None:
         for run in runs:
             shutil.rmtree(run, ignore_errors=True)
     numbers = Segment(index, meta).catalog.numbers

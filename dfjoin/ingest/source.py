@@ -332,7 +332,8 @@ def _gather_frames(
     if on_spark:
         if spark_tables is None:
             raise InvalidParameterError(
-                '`source` holds Spark DataFrames, which engine="inline" does not read; use engine="spark"'
+                '`source` holds Spark DataFrames, which neither engine="inline" nor `workers` read; leave both '
+                'out, or use engine="spark"'
             )
         spark = spark_tables(on_spark, root_for("spark", "spark:", "spark", [*roots, *given.roots]))
         given.roots += spark.roots

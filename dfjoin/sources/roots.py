@@ -22,6 +22,7 @@ __all__ = [
     "cannot_be_opened",
     "catalogued_source",
     "is_below",
+    "is_opened_with_credentials",
     "local_path",
     "open_root",
     "resolve",
@@ -41,6 +42,8 @@ def local_path(place: str) -> str | None:
 # File systems by the URI without credentials, so that a root listed with them in this process can be read
 # by its stored URI; they are never written anywhere.
 _opened: dict[str, tuple[fs.FileSystem, str]] = {}
+_with_credentials: set[str] = set()
+"""Those of them that another process cannot open by its stored URI."""
 
 
 def _open_uri(uri: str) -> tuple[fs.FileSystem, str]:
@@ -58,7 +61,14 @@ def _open_uri(uri: str) -> tuple[fs.FileSystem, str]:
             ) from error
         raise cannot_be_opened(uri, error) from error
     _opened[stripped] = filesystem, path.rstrip("/") or "/"
+    if uri != stripped:
+        _with_credentials.add(stripped)
     return _opened[stripped]
+
+
+def is_opened_with_credentials(uri: str) -> bool:
+    """Tell whether this process alone can open a root, as the URI that it was given has credentials."""
+    return uri in _with_credentials
 
 
 def cannot_be_opened(uri: str, error: BaseException) -> InvalidParameterError:

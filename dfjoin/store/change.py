@@ -77,7 +77,7 @@ def add(
     base = read_manifest(path)
     here = [replace(root, uri=moved.get(root.id, root.uri)) for root in base.roots]
     with Uncommitted(path) as written, frames_place(path, options.keep_data) as frames, one_snapshot():
-        engine = LateEngine(options.engine, options.spark, options.progress, _INLINE_BELOW)
+        engine = LateEngine(options.engine, options.spark, options.progress, _INLINE_BELOW, options.workers)
         reader = engine.spark_reader(base.settings)
         given = gather(options.source, here, reader, frames, written, base.settings)
         known = {root.id: root for root in base.roots}
@@ -93,7 +93,8 @@ def add(
             if not given.tables and not given.extra:
                 return base
         runner = engine.start(given.tables)
-        segments = [one.meta for one in write_segments(given, base.settings, runner, options, written)]
+        readers = engine.start_readers(given.tables)
+        segments = [one.meta for one in write_segments(given, base.settings, readers, options, written)]
         segments = embed_new(base, segments, written, runner, options.progress)
         present_roots = [replace(root, uri=moved.get(root.id, root.uri)) for root in given.roots]
         segments = axes_of_new(base, segments, present_roots, written, runner)

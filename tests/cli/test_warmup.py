@@ -107,6 +107,17 @@ def test_portable_kernels_that_cannot_be_made_or_kept(monkeypatch, capsys):
         "there, or `dfjoin warmup`, which keeps them in your own cache"
     )
     assert text in capsys.readouterr().err
+
+    def end(command):
+        raise subprocess.CalledProcessError(7, command)
+
+    monkeypatch.setattr("dfjoin.cli.warmup.ship_kernels", end)
+    assert main(["warmup", "--portable"]) == 2
+    text = (
+        "the kernels cannot be compiled: the process that uses them ended with status 7, and wrote the reason to "
+        "standard error; the package is as it was before"
+    )
+    assert text in capsys.readouterr().err
     monkeypatch.setattr("platform.machine", lambda: "riscv64")
     assert main(["warmup", "--portable"]) == 2
     text = (

@@ -6,10 +6,11 @@ import sys
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 
 import dfjoin
-from dfjoin.index.mapping import advise_willneed, is_mapped, map_npy
+from dfjoin.index.mapping import advise_willneed, forget_pages, is_mapped, map_file, map_npy
 
 
 @pytest.mark.parametrize(
@@ -31,6 +32,20 @@ def test_a_file_that_is_removed_stays_readable(tmp_path):
     mapped = map_npy(tmp_path / "a.npy")
     (tmp_path / "a.npy").unlink()
     assert mapped.sum() == 36
+
+
+def test_what_is_forgotten_has_its_values(tmp_path):
+    """Arrow's buffers in memory are read-only as those of files are; given back, their pages would be zeros."""
+    values = np.arange(1, 50_000)
+    np.save(tmp_path / "a.npy", values)
+    values.tofile(tmp_path / "a")
+    in_memory = np.frombuffer(pa.py_buffer(values.tobytes()), values.dtype)
+    of_file = np.frombuffer(map_file(tmp_path / "a"), values.dtype)
+    for array, is_of_file in ((map_npy(tmp_path / "a.npy"), True), (of_file, True), (in_memory, False)):
+        assert is_mapped(array) == is_of_file
+        assert array.sum() == values.sum()
+        forget_pages(array[10:])
+        assert np.array_equal(array, values)
 
 
 def header(fields, version=(1, 0)):

@@ -7,6 +7,7 @@ import dfjoin
 from dfjoin.errors import InvalidParameterError, InvalidTypeError
 from dfjoin.ingest import engine as module
 from dfjoin.ingest.engine import InlineEngine, LateEngine, choose_engine, engine_for
+from dfjoin.ingest.process_engine import ProcessEngine
 from dfjoin.types import IndexSettings, Root, TableSource
 
 
@@ -114,6 +115,13 @@ def test_a_late_engine_starts_once_and_only_for_work(monkeypatch):
     assert late.start([]) is late.start([]) and isinstance(late.start([]), OnSpark)
     assert isinstance(LateEngine(None, None).start([]), InlineEngine)
     assert LateEngine("inline", None).spark_reader(IndexSettings()) is None
+
+
+def test_processes_read_tables_and_do_nothing_else():
+    late = LateEngine("inline", None, workers=2)
+    assert isinstance(late.start_readers([]), ProcessEngine) and isinstance(late.start([]), InlineEngine)
+    alone = LateEngine("inline", None)
+    assert alone.start_readers([]) is alone.start([])
 
 
 def test_frames_of_spark_bring_their_session(monkeypatch):

@@ -1,6 +1,7 @@
 """The argument `source`: files, frames and Spark tables, and the roots that they belong to."""
 
 import os
+import re
 import stat
 import zlib
 
@@ -100,6 +101,17 @@ def test_other_things_are_no_frames(tmp_path):
         ask({"t": [1]}, tmp_path)
     with pytest.raises(InvalidParameterError, match="got an empty mapping"):
         ask({}, tmp_path)
+
+
+@pytest.mark.parametrize("options", [{"engine": "inline"}, {"workers": 2}])
+def test_frames_of_spark_are_for_spark(tmp_path, options):
+    frame = type("DataFrame", (), {"__module__": "pyspark.sql.classic.dataframe"})()
+    text = (
+        '`source` holds Spark DataFrames, which neither engine="inline" nor `workers` read; leave both out, or use '
+        'engine="spark"'
+    )
+    with pytest.raises(InvalidParameterError, match=f"^{re.escape(text)}$"):
+        dfjoin.build_lake({"t": frame}, tmp_path / "index", progress=False, **options)
 
 
 def test_names_that_are_no_paths_are_spark_tables(tmp_path):

@@ -4,9 +4,11 @@ import importlib
 import os
 import pickle
 import platform
+import re
 import shutil
 import subprocess
 import sys
+import sysconfig
 import zipfile
 from pathlib import Path
 
@@ -455,6 +457,8 @@ OTHERS = {
     "f['avx2'] = False; b.get_host_cpu_features = lambda: f",
     "another version of numba": "import numba; numba.__version__ = '0.0.1'",
     "another machine": "import platform; platform.machine = lambda: 'aarch64'",
+    "another processor by name": "import os; os.environ['NUMBA_CPU_NAME'] = 'generic'; ",
+    "bounds that are checked": "import os; os.environ['NUMBA_BOUNDSCHECK'] = '1'; ",
 }
 
 
@@ -472,6 +476,43 @@ def test_kernels_of_the_package_are_compiled_anew_for(kernels, tmp_path, what):
     assert done.stdout.split() == ["6" if what in OTHERS else "12", "1"]
 
 
+@compiled_only
+@portable_only
+def test_kernels_of_the_package_are_found_on_windows(kernels, tmp_path):
+    (kernels / "outer.py").write_text(SMALL_KERNEL)
+    ship(tmp_path)
+    command = [sys.executable, "-c", "import platform; platform.machine = lambda: 'AMD64'" + USE, str(tmp_path)]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["6", "0"]
+
+
+@compiled_only
+@portable_only
+def test_kernels_of_the_package_are_replaced_when_all_are_compiled(kernels, tmp_path):
+    (kernels / "outer.py").write_text(SMALL_KERNEL)
+    old = kernels / "compiled" / "0.0.1-another"
+    old.mkdir(parents=True)
+    (old / "outer.nbi").touch()
+    command = [sys.executable, "-c", SHIP, str(tmp_path), "-c", "raise SystemExit(3)"]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert "returned non-zero exit status 3" in done.stderr
+    assert list((kernels / "compiled").iterdir()) == [old]
+    for _ in range(2):  # the second time there are kernels, and all are compiled again
+        ship(tmp_path)
+        (own,) = (kernels / "compiled").iterdir()
+        assert own != old and len(list(own.glob("outer.total*.nb?"))) == 2 and own.stat().st_mode & 0o055 == 0o055
+
+
+@compiled_only
+@modes_only
+@portable_only
+def test_a_package_that_cannot_be_written_is_an_error_before_anything_is_compiled(read_only):
+    command = [*AS_ANYBODY, sys.executable, "-c", SHIP, str(read_only.package), "-c", "print('compiled')"]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert "PermissionError" in done.stderr and done.returncode == 1
+    assert "ship_kernels" in done.stderr and "CalledProcessError" not in done.stderr and not done.stdout
+
+
 PROJECT = Path(__file__).parents[2]
 
 WARMUP = f"""
@@ -483,22 +524,32 @@ subprocess.run([sys.executable, "-c", {SHIP!r}, ".", "-c", {USE!r}, "."], check=
 
 @compiled_only
 @portable_only
-@pytest.mark.parametrize("is_able", [True, False])
-def test_a_wheel_has_compiled_kernels_if_they_can_be_compiled(kernels, tmp_path, is_able):
+@pytest.mark.parametrize("given", ["", "manylinux_2_28_x86_64", None])
+def test_a_wheel_has_compiled_kernels_if_they_can_be_compiled(kernels, tmp_path, given):
+    """It is for the platform that the builder gives, by default that of this Python; without kernels it is for all."""
     pytest.importorskip("setuptools", "77")
+    is_able = given is not None
     (kernels / "outer.py").write_text(SMALL_KERNEL)
     (kernels.parent / "_version.py").write_text('__version__ = "1"')
+    for place in (kernels, tmp_path / "build" / "lib" / "dfjoin" / "kernels"):
+        (place / "compiled" / "stale").mkdir(parents=True)
+        (place / "compiled" / "stale" / "outer.nbi").touch()
     (kernels.parent / "__main__.py").write_text(WARMUP if is_able else "raise SystemExit(2)")
     for name in ("pyproject.toml", "README.md", "LICENSE"):
         shutil.copy(PROJECT / name, tmp_path)
     shutil.copytree(PROJECT / "packaging", tmp_path / "packaging")
-    build = "import sys; sys.path.insert(0, 'packaging'); import kernel_backend; kernel_backend.build_wheel('.')"
+    options = {"--build-option": f"--plat-name={given}"} if given else None
+    build = f"import sys; sys.path[:0] = ['packaging']; import kernel_backend as k; k.build_wheel('.', {options})"
     done = subprocess.run([sys.executable, "-c", build], cwd=tmp_path, capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr
     assert is_able or "the wheel has no compiled kernels" in done.stderr
     (wheel,) = tmp_path.glob("dfjoin-1-*.whl")
+    tag = given or re.sub("[-.]", "_", sysconfig.get_platform())
+    own = f"cp{sys.version_info.major}{sys.version_info.minor}-none-{tag}"
+    assert wheel.stem == f"dfjoin-1-{own if is_able else 'py3-none-any'}"
     with zipfile.ZipFile(wheel) as archive:
         archive.extractall(tmp_path / "installed")
+        assert not [name for name in archive.namelist() if "stale" in name]
     command = [sys.executable, "-c", USE, str(tmp_path / "installed")]
     done = subprocess.run(command, cwd="/", capture_output=True, text=True, check=True)
     assert done.stdout.split() == ["6", "0" if is_able else "1"]

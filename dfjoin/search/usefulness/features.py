@@ -207,12 +207,13 @@ def scores_of(
         As in `features_of`.
     model : ModelNumbers
     smallest : float
-        A candidate of a smaller score has any score below this one.
+        Of a candidate that no name could lift to this score, the row SCORE has a bound below it.
 
     Returns
     -------
     ndarray of float64, shape (N_SCORES, n)
-        Rows SCORE to NOTHING_NEW, see `dfjoin.kernels.lists.usefulness`.
+        Rows SCORE to NOTHING_NEW, see `dfjoin.kernels.lists.usefulness`. Of a candidate with a bound the other rows
+        are zero: they say nothing of it.
 
     Notes
     -----

@@ -7,10 +7,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from dfjoin.kernels.lists.usefulness import FEATURES, GAIN, SCORE
+from dfjoin.kernels.lists.usefulness import FEATURES, GAIN, N_SCORES, SCORE, score_candidates
 from dfjoin.search.exact.searcher import MatchedQuery
 from dfjoin.search.params import search_params
 from dfjoin.search.query import make_query
+from dfjoin.search.usefulness import features
 from dfjoin.search.usefulness.features import features_of, query_facts, scores_of
 from dfjoin.search.usefulness.lake_facts import facts_of, series_of
 from dfjoin.search.usefulness.model import model
@@ -122,6 +123,23 @@ def test_no_score_that_is_shown_changes_where_names_of_others_are_not_read(lake)
                 assert (found[SCORE, ~is_shown] < smallest).all() and (found[SCORE] >= every[SCORE]).all()
                 n_unread += int(np.count_nonzero(found[GAIN] == 0))
     assert n_unread > 10
+
+
+def test_the_bound_of_a_score_knows_each_feature_of_it(lake):
+    """What only names or the table tell, and is missing in `_NAMED`, would be that of another candidate, or chance."""
+    n_bounded = 0
+    for frame in FRAMES.values():
+        for label in frame:
+            for _, inputs in features._by_segment(*asked(lake, pd.DataFrame(frame), label)):
+                for i in range(inputs.columns.size):
+                    one = inputs._replace(columns=inputs.columns[i : i + 1], sums=inputs.sums[i : i + 1])
+                    known, scores = np.full(len(FEATURES), np.nan), np.empty((N_SCORES, 1))
+                    score_candidates(*one, model().numbers, 2.0, known, scores)
+                    if scores[GAIN, 0] == 0:
+                        n_bounded += 1
+                        of_score = model().numbers.score.chosen
+                        assert [FEATURES[j] for j in of_score if np.isnan(known[j])] == []
+    assert n_bounded > 20
 
 
 def test_a_query_without_values_has_no_candidates_and_no_features(lake):
