@@ -37,9 +37,11 @@ def test_reading_and_merging(tables, index):
     assert (meta.first_table, meta.n_tables, meta.n_skipped, meta.n_rows, meta.is_part) == ("a.csv", 2, 1, 6, False)
     assert [rows for rows, _ in seen] == [3, 0, 3] and meta.n_bytes_read == sum(n_bytes for _, n_bytes in seen)
     assert run_directory(index, meta.id).is_dir()
-    first_table, segment = read_segment(execute(merge_request(index, SETTINGS, [run_directory(index, meta.id)], [])))
+    name = "0123456789abcdef0123456789abcdef"
+    request = merge_request(index, SETTINGS, [run_directory(index, meta.id)], [], segment=name)
+    first_table, segment = read_segment(execute(request))
     assert first_table == "a.csv" and segment.counts["tables"] == 2 and segment.counts["skipped"] == 1
-    assert segment_directory(index, segment.id).is_dir() and not run_directory(index, meta.id).exists()
+    assert segment.id == name and segment_directory(index, name).is_dir() and not run_directory(index, meta.id).exists()
 
 
 def test_a_merge_elsewhere_can_be_repeated(tables, index, tmp_path):
