@@ -481,7 +481,9 @@ def visits_with_rules(**given):
             "cost": rng.normal(50, 9, 90).round(2),
             "ward": rng.choice(["a", "b", None], 90),
             "paid": pd.Series(rng.random(90) > 0.4, dtype="boolean").where(rng.random(90) > 0.1),
-            "seen": pd.to_datetime("2024-01-01") + pd.to_timedelta(rng.integers(0, 99, 90), "D"),
+            "seen": (pd.to_datetime("2024-01-01") + pd.to_timedelta(rng.integers(0, 99, 90), "D")).astype(
+                "datetime64[us]"
+            ),
             "note": rng.choice(["x", "y"], 90),
         }
     )
