@@ -24,7 +24,7 @@ from dfjoin.join.keys import KeyIndex
 from dfjoin.join.output_names import stem_of
 from dfjoin.join.plan import JoinStep
 from dfjoin.join.rows.execute import RightSide, one_row_per_key
-from dfjoin.join.rows.several_rules import names_of_rules, spread_rules
+from dfjoin.join.rows.several_rules import names_of_rules, split_rule, spread_rules
 from dfjoin.programs.program import Program
 from dfjoin.store.table import LakeTable
 from dfjoin.types import IndexSettings
@@ -358,5 +358,5 @@ def _spread(right: RightTable, aggregate: Any) -> tuple[RightTable, Any]:
     frame = right.frame.withColumns({own[copy]: F.col(right.values[name]) for copy, (name, _) in copies.items()})
     stays = {name: column for name, column in right.values.items() if not isinstance(aggregate.get(name), list)}
     rules = {name: rule for name, rule in aggregate.items() if name in stays and rule is not None}
-    rules |= {copy: rule for copy, (_, rule) in copies.items()}
+    rules |= {copy: split_rule(name, rule, is_dated=False)[0] for copy, (name, rule) in copies.items()}
     return replace(right, frame=frame, values=stays | own), rules

@@ -529,6 +529,17 @@ def test_several_rules_for_a_column_are_those_of_pandas_for_a_frame(spark, is_un
     assert rows(own[1].auto_join(to_spark(spark, right), plan=plan.to_dict())) == rows(want)
 
 
+@pytest.mark.parametrize("rule", ["trend", "since", "mean, 30 days"])
+def test_a_rule_that_needs_dates_is_refused_without_them_as_in_pandas(spark, rule):
+    spark_ext.enable(spark)
+    right = pair(spark, k=["a", "a"], days=[1, 2])
+    step = JoinStep(["k"], "", ["k"], ["days"], aggregate={"days": ["mean", rule]}, counted=True)
+    plan = JoinPlan((step,), "left", "").to_dict()
+    for own, other in zip(pair(spark, k=["a"]), right, strict=True):
+        with pytest.raises(InvalidParameterError, match=f"`aggregates` rule '{rule}' of column 'days' needs the dates"):
+            own.auto_join(other, plan=plan)
+
+
 def test_several_rules_for_rows_before_a_date_are_refused(spark):
     dated = {"on": "day", "right_on": ["day"], "rule": "before"}
     step = JoinStep(["k"], "visits", ["k"], ["days"], aggregate={"days": ["mean", "max"]}, counted=True, dated=dated)

@@ -16,7 +16,7 @@ from dfjoin.join.aggregate import RULES, SERIES_RULES, cell_kind, check_rule
 from dfjoin.join.output_names import free_name
 from dfjoin.join.rows.execute import RightSide
 
-__all__ = ["DATED_RULES", "check_rules", "names_of_rules", "rules_by_kind", "spread_rules"]
+__all__ = ["DATED_RULES", "check_rules", "names_of_rules", "rules_by_kind", "split_rule", "spread_rules"]
 
 DATED_RULES = ("trend", "since")
 """Rules that need dates: the change from one row of a key to the next, and the days from the end of the latest row's
@@ -141,6 +141,26 @@ def spread_rules(right: RightSide, aggregate: Any) -> tuple[RightSide, Any]:
     return replace(right, frame=frame, object_kinds=kinds), rules
 
 
+def split_rule(name: str, rule: str, *, is_dated: bool) -> tuple[str, int | None]:
+    """Return a rule without its window, and the days of the window, None without one.
+
+    Raises
+    ------
+    InvalidParameterError
+        If it needs the order of rows in time and they have none.
+
+    Examples
+    --------
+    >>> split_rule("price", "mean, 30 days", is_dated=True)
+    ('mean', 30)
+    """
+    window = _WINDOW.fullmatch(rule)
+    base = window[1] if window else rule
+    if (window or base in DATED_RULES) and not is_dated:
+        raise InvalidParameterError(f"`aggregates` rule {rule!r} of column {name!r} needs the dates of `as_of`")
+    return base, int(window[2]) if window else None
+
+
 def _oldest_first(right: RightSide, ages: np.ndarray) -> RightSide:
     order = np.argsort(-ages, kind="stable")
     take: Callable[[pd.DataFrame], pd.DataFrame] = lambda side: side.iloc[order].reset_index(drop=True)  # noqa: E731
@@ -151,16 +171,13 @@ def _oldest_first(right: RightSide, ages: np.ndarray) -> RightSide:
 
 def _copy(right: RightSide, name: str, rule: str) -> tuple[pd.Series, str]:
     """Return the cells that a rule is applied to, and the rule without its window."""
-    column, window = right.frame[name], _WINDOW.fullmatch(rule)
-    base = window[1] if window else rule
-    if (window or base in DATED_RULES) and right.ages is None:
-        raise InvalidParameterError(f"`aggregates` rule {rule!r} of column {name!r} needs the dates of `as_of`")
+    column, (base, days) = right.frame[name], split_rule(name, rule, is_dated=right.ages is not None)
     if base != "since":
         check_rule(name, column.dtype, cell_kind(column, right.object_kinds.get(name, "")), base, "aggregates")
     else:
         assert right.ages is not None
         column, base = pd.Series(right.ages).where(column.notna().to_numpy()), "min"
-    if window:
+    if days is not None:
         assert right.ages is not None
-        column = column.where(right.ages < int(window[2]))  # a row that ended a day ago is of the day before
+        column = column.where(right.ages < days)  # a row that ended a day ago is of the day before
     return column, base
