@@ -530,14 +530,18 @@ def test_several_rules_for_a_column_are_those_of_pandas_for_a_frame(spark, is_un
 
 
 @pytest.mark.parametrize("rule", ["trend", "since", "mean, 30 days"])
-def test_a_rule_that_needs_dates_is_refused_without_them_as_in_pandas(spark, rule):
+def test_a_rule_that_needs_dates_is_refused_without_them_as_in_pandas(spark, tmp_path, rule):
     spark_ext.enable(spark)
-    right = pair(spark, k=["a", "a"], days=[1, 2])
-    step = JoinStep(["k"], "", ["k"], ["days"], aggregate={"days": ["mean", rule]}, counted=True)
-    plan = JoinPlan((step,), "left", "").to_dict()
-    for own, other in zip(pair(spark, k=["a"]), right, strict=True):
+    visits, _ = visits_with_rules()
+    (tmp_path / "lake").mkdir()
+    visits.to_parquet(tmp_path / "lake" / "visits.parquet")
+    dfjoin.build_lake(tmp_path / "lake", tmp_path / "index", engine="inline", progress=False)
+    step = JoinStep(["k"], "visits.parquet", ["k"], ["days"], aggregate={"days": ["mean", rule]}, counted=True)
+    plan = JoinPlan((step,), "left", str(tmp_path / "index"))
+    own = pair(spark, k=["k1"])
+    for frame, options in ((own[0], {}), (own[1], {"where": "driver"}), (own[1], {"where": "cluster"})):
         with pytest.raises(InvalidParameterError, match=f"`aggregates` rule '{rule}' of column 'days' needs the dates"):
-            own.auto_join(other, plan=plan)
+            frame.auto_join(plan, **options)
 
 
 def test_several_rules_for_rows_before_a_date_are_refused(spark):
