@@ -68,7 +68,7 @@ class LakeChanges(OpenedLake):
 
         - if a file that the index has is changed or gone, since its values cannot be taken out of the others: as after
           rows were deleted or updated, and files made one;
-        - if a Delta table has deletion vectors, or the log of its earlier version was cleaned up;
+        - if a Delta table has deletion vectors or mapped columns, or the log of its earlier version was cleaned up;
         - if the new files change what the old ones mean: other columns or types, a text that becomes a null or is none
           any more, days and months that become distinguishable;
         - if the index was built by an earlier dfjoin, has row signatures, or keeps no sets (``keep_sets=False``);

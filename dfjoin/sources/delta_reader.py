@@ -35,12 +35,13 @@ def _table_of(source: TableSource) -> Any:
     return table
 
 
-def _check_places(table: Any, source: TableSource, has_vectors: bool) -> None:
-    """Refuse files elsewhere: the log may name any path, and the engine that knows deletion vectors would read it."""
+def _check_places(table: Any, source: TableSource, is_by_engine: bool) -> None:
+    """Refuse files elsewhere: the log may name any path, and the library's own engine would read it."""
     if local_path(source.root.uri) is None:
-        if has_vectors:
+        if is_by_engine:
             raise TableReadError(
-                "it has deletion vectors, which are read of local tables only; give it as a Spark table"
+                "it has deletion vectors or mapped columns, which are read of local tables only; give it as a Spark "
+                "table"
             )
         return
     place = resolve(source.root, source.path)
@@ -68,18 +69,19 @@ def open_delta(file: TableFile) -> TableReader:
 
     Notes
     -----
-    Rows that deletion vectors mark are left out by the library's own engine, which reads such tables.
+    Tables with deletion vectors or mapped columns are read by the library's own engine: it leaves marked rows out, and
+    knows that a column has another name in the files than in the table, once it was renamed.
     """
     with with_reasons():
         table = _table_of(file.source)
         schema = pa.schema(table.schema().to_arrow())
-        has_vectors = _has_vectors(table)
-        _check_places(table, file.source, has_vectors)
+        is_by_engine = _needs_engine(table)
+        _check_places(table, file.source, is_by_engine)
         mark = _mark(table)
     known = None if file.since is None else _known_files(table, file)
 
     def batches(columns: list[str]) -> Iterator[pa.RecordBatch]:
-        if has_vectors:
+        if is_by_engine:
             yield from _queried(table, columns)
         else:
             found = table.to_pyarrow_dataset()
@@ -91,23 +93,25 @@ def open_delta(file: TableFile) -> TableReader:
     return open_typed(file, schema, batches).within(lambda: mark, table)
 
 
-def _has_vectors(table: Any) -> bool:
-    return "deletionVectors" in (table.protocol().reader_features or ())
+def _needs_engine(table: Any) -> bool:
+    """Tell whether files of data have other rows or names of columns than the table; none of them fails otherwise."""
+    is_mapped = table.metadata().configuration.get("delta.columnMapping.mode", "none") != "none"
+    return is_mapped or "deletionVectors" in (table.protocol().reader_features or ())
 
 
 def _known_files(table: Any, file: TableFile) -> set[str]:
     """Return the files of the version that had a fingerprint, if all of them are live and columns are what they were.
 
-    Files of data do not change; what deletion vectors leave out of them does.
+    Files of data do not change; what deletion vectors leave out of them does, and the engine reads all files.
     """
     earlier = range(table.version() - 1, -1, -1)
     number = next((one for one in earlier if _mark_of(table, one) == file.since), None)
-    if number is None or _has_vectors(table):
+    if number is None or _needs_engine(table):
         raise NotAppended
     try:
         with with_reasons():
             old = _table_of(replace(file.source, version=f"v{number}"))
-            is_same = old.schema().to_json() == table.schema().to_json() and not _has_vectors(old)
+            is_same = old.schema().to_json() == table.schema().to_json() and not _needs_engine(old)
             before, now = ({one.path for one in it.to_pyarrow_dataset().get_fragments()} for it in (old, table))
     except TableReadError as error:  # the log was cleaned up since
         raise NotAppended from error

@@ -204,7 +204,8 @@ def with_reasons() -> Iterator[None]:
     except (DfjoinError, NotAppended):
         raise
     except Exception as error:
-        raise TableReadError(f"{type(error).__name__}: {str(error).strip()[:300]}") from error
+        text = str(error).partition("\n   0: ")[0]  # libraries of Rust add where they were
+        raise TableReadError(f"{type(error).__name__}: {' '.join(text.split())[:300]}") from error
 
 
 def open_typed(

@@ -120,6 +120,40 @@ def test_rows_of_deletion_vectors_are_left_out(tmp_path):
     assert [row["city"] for row in rows_of(lake, "cities")] == ["Rome", "Lima"]
 
 
+def test_columns_that_delta_maps_are_read_by_their_names(tmp_path):
+    """With column mapping the files have other names than the table: after a column was renamed, or always."""
+    deltalake = pytest.importorskip("deltalake")
+    place = tmp_path / "lake" / "cities"
+    fields = [("id", "long"), ("city", "string"), ("part", "string")]
+    schema = deltalake.Schema([deltalake.Field(name, deltalake.schema.PrimitiveType(kind)) for name, kind in fields])
+    versions = {"delta.minReaderVersion": "2", "delta.minWriterVersion": "5"}
+    deltalake.DeltaTable.create(
+        str(place),
+        schema,
+        partition_by=["part"],
+        configuration={"delta.columnMapping.mode": "name", **versions},
+    )
+    deltalake.write_deltalake(str(place), FIRST, mode="append")
+    lake = build(tmp_path / "lake", tmp_path / "i.dfjoin")
+    assert rows_of(lake, "cities") == FIRST.to_pandas()[["city", "id", "part"]].to_dict("records")
+    version = lake.info()["version"]
+    deltalake.write_deltalake(str(place), MORE.drop_columns(["score"]), mode="append")
+    lake = lake.add(tmp_path / "lake", progress=False)
+    assert lake.info()["version"] == version + 1
+    assert [row["city"] for row in rows_of(lake, "cities")] == ["Rome", "Oslo", "Lima", "Kyiv", "Bern", "Cairo"]
+
+
+def test_what_a_delta_library_says_is_one_line(tmp_path):
+    pytest.importorskip("deltalake")
+    log = tmp_path / "lake" / "t" / "_delta_log"
+    log.mkdir(parents=True)
+    (log / f"{0:020}.json").write_text("{bad")
+    _, (source,), _ = list_tables(tmp_path / "lake")
+    with pytest.raises(TableReadError) as caught:
+        open_table(source)
+    assert str(caught.value).startswith("DeltaError: ") and "\n" not in str(caught.value)
+
+
 def test_a_delta_table_with_files_elsewhere_is_refused(tmp_path):
     deltalake = pytest.importorskip("deltalake")
     place = tmp_path / "lake"
