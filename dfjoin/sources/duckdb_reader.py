@@ -25,6 +25,9 @@ _TABLES = """
 SELECT schema_name, table_name FROM duckdb_tables() WHERE NOT internal
 UNION ALL SELECT schema_name, view_name FROM duckdb_views() WHERE NOT internal ORDER BY ALL
 """
+_AS_TEXT = ("UHUGEINT", "BIGNUM", "VARINT", "BIT", "TIME WITH TIME ZONE", "UNION", "VARIANT")
+"""Types that Arrow has no like of, or that arrive as bytes of DuckDB's own: they are read as their text."""
+
 _KEYS = """
 SELECT constraint_index, constraint_column_names, coalesce(referenced_table, ''), referenced_column_names
 FROM duckdb_constraints() WHERE constraint_type IN ('PRIMARY KEY', 'UNIQUE', 'FOREIGN KEY')
@@ -40,11 +43,21 @@ class _DuckFile:
         self.connection = duckdb.connect(path, read_only=True, config=_CLOSED)
         weakref.finalize(self, self.connection.close)
 
+    def columns(self, table: str) -> list[tuple[str, str]]:
+        """Return the names and types of the columns of a table."""
+        return [(name, str(kind)) for name, kind, *_ in self.connection.execute(f"DESCRIBE {table}").fetchall()]
+
     def reader(self, query: str) -> pa.RecordBatchReader:
         """Return the rows of a query, a batch at a time."""
         found: Any = self.connection.cursor().sql(query)
         read = getattr(found, "to_arrow_reader", None) or found.fetch_arrow_reader
         return read(_ROWS_PER_BATCH)
+
+
+def _selected(name: str, kind: str) -> str:
+    """Return what is selected of a column."""
+    own = quoted(name)
+    return f"CAST({own} AS VARCHAR) AS {own}" if kind.startswith(_AS_TEXT) and not kind.endswith("]") else own
 
 
 def members_of_duckdb(file: TableFile) -> Iterator[Member]:
@@ -65,11 +78,13 @@ def _member_of(schema: str, table: str) -> str:
 
 def _open_table(file: TableFile, base: _DuckFile, names: tuple[str, str]) -> TableReader:
     table = ".".join(map(quoted, names))
-    with with_reasons(), contextlib.closing(base.reader(f"SELECT * FROM {table} LIMIT 0")) as empty:
-        schema = empty.schema
+    with with_reasons():
+        selected = {name: _selected(name, kind) for name, kind in base.columns(table)}
+        with contextlib.closing(base.reader(f"SELECT {', '.join(selected.values())} FROM {table} LIMIT 0")) as empty:
+            schema = empty.schema
 
     def batches(columns: list[str]) -> Iterator[pa.RecordBatch]:
-        chosen = ", ".join(map(quoted, columns))
+        chosen = ", ".join(selected[name] for name in columns)
         if columns:
             yield from base.reader(f"SELECT {chosen} FROM {table}")
 

@@ -24,6 +24,7 @@ from dfjoin.sources.roots import open_root, resolve
 from dfjoin.sources.table_reader import Member, TableFile, TableReader, open_typed, reject_pointer, with_reasons
 from dfjoin.sources.wanted_rows import literal
 from dfjoin.types import TableSource
+from dfjoin.values.names import clean_names
 
 __all__ = ["fingerprint_of_sqlite", "members_of_sqlite"]
 
@@ -33,7 +34,14 @@ _SECONDS = 60.0
 
 _INSTRUCTIONS = 100_000
 _COLUMNS_AT_ONCE = 100
-_TABLES = "SELECT name FROM sqlite_master WHERE type IN ('table', 'view') AND name NOT GLOB 'sqlite_*' ORDER BY 1"
+_NOT_OWN = "name NOT GLOB 'sqlite_*' ORDER BY 1"
+_TABLES = (
+    f"SELECT name FROM pragma_table_list WHERE schema = 'main' AND type <> 'shadow' AND {_NOT_OWN}",
+    f"SELECT name FROM sqlite_master WHERE type IN ('table', 'view') AND {_NOT_OWN}",
+)
+"""The second one before SQLite 3.37, which does not tell the tables behind a virtual table."""
+
+_COLUMNS = "SELECT name, type FROM pragma_table_xinfo({table}) WHERE hidden <> 1"
 
 
 class _Base:
@@ -79,14 +87,24 @@ class _Base:
         return self._connection.execute(query).fetchall()
 
     def batches(self, query: str) -> Iterator[list[Any]]:
-        """Return the rows of a query, many at a time."""
+        """Return the rows of a query, many at a time; what is no UTF-8 of a text becomes U+FFFD."""
+        n_rows = 0
         cursor = self._connection.execute(query)
         cursor.arraysize = _ROWS_PER_BATCH
         while True:
             self._until[0] = time.monotonic() + _SECONDS
-            rows = cursor.fetchmany()
+            try:
+                rows = cursor.fetchmany()
+            except sqlite3.OperationalError as error:
+                if "decode to UTF-8" not in str(error) or self._connection.text_factory is not str:
+                    raise
+                self._connection.text_factory = lambda text: text.decode("utf-8", "replace")  # takes longer
+                cursor = self._connection.execute(f"{query} LIMIT -1 OFFSET {n_rows}")
+                cursor.arraysize = _ROWS_PER_BATCH
+                continue
             if not rows:
                 return
+            n_rows += len(rows)
             yield rows
 
 
@@ -113,17 +131,21 @@ def members_of_sqlite(file: TableFile) -> Iterator[Member]:
     reject_pointer(file.filesystem, file.path)
     with with_reasons():
         base = _Base(file.path)
-        names = [name for (name,) in base.rows(_TABLES)]
+        try:
+            found = base.rows(_TABLES[0])
+        except sqlite3.OperationalError:
+            found = base.rows(_TABLES[1])
+    names = [name for (name,) in found]
     for name in names:
         yield Member(name, partial(_open_table, file, base, name))
 
 
 def _open_table(file: TableFile, base: _Base, table: str) -> TableReader:
     with with_reasons():
-        declared = {name: type_.upper() for _, name, type_, *_ in base.rows(f"PRAGMA table_info({quoted(table)})")}
-        wanted = (
-            list(declared) if file.wanted.columns is None else [c for c in declared if c in set(file.wanted.columns)]
-        )
+        declared = {name: type_.upper() for name, type_ in base.rows(_COLUMNS.format(table=literal(table)))}
+        names = clean_names(list(declared))
+        file.wanted.check(names)
+        wanted = file.wanted.raw(list(declared), names)
         known = dict.fromkeys(declared, (pa.null(), "NULL"))
         for first in range(0, len(wanted), _COLUMNS_AT_ONCE):
             some = wanted[first : first + _COLUMNS_AT_ONCE]

@@ -192,6 +192,62 @@ def test_the_zoo_in_sqlite_and_duckdb(tmp_path):
     assert {c for c in table.column_names if found[c].to_pylist() != table[c].to_pylist()} == {"duration"}  # interval
 
 
+def test_tables_of_sqlite_as_strangers_make_them(tmp_path):
+    """Texts of other encodings, computed columns, virtual tables, and names that have to be quoted."""
+    path = tmp_path / "b.sqlite"
+    with sqlite3.connect(path) as base:
+        base.execute("CREATE TABLE computed (a INTEGER, twice INTEGER GENERATED ALWAYS AS (a * 2) VIRTUAL)")
+        base.execute("INSERT INTO computed (a) VALUES (1), (2)")
+        base.execute("CREATE TABLE old (t TEXT)")
+        base.execute(f"INSERT INTO old SELECT 'n' || value FROM {NUMBERS}")
+        base.execute("INSERT INTO old VALUES (CAST(x'47f6746521' AS TEXT)), ('a' || char(0) || 'b')")
+        base.execute("CREATE VIRTUAL TABLE words USING fts5(title)")
+        base.execute("INSERT INTO words VALUES ('hello')")
+        base.execute("""CREATE TABLE "o'd""d; x" ("sel""ect" TEXT PRIMARY KEY, "" INT) WITHOUT ROWID""")
+        base.execute("""INSERT INTO "o'd""d; x" VALUES ('k', 5)""")
+    base.close()
+    lake = build(path, tmp_path)
+    assert lake.tables["table"].tolist() == [
+        "b.sqlite/computed",
+        """b.sqlite/o'd"d; x""",
+        "b.sqlite/old",
+        "b.sqlite/words",
+    ]
+    assert lake.table("b.sqlite/computed").to_dict("list") == {"a": [1, 2], "twice": [2, 4]}
+    texts = lake.table("b.sqlite/old")["t"].tolist()
+    assert texts[:30000] == [f"n{n}" for n in range(1, 30001)] and texts[30000:] == ["G\ufffdte!", "a\0b"]
+    assert lake.table("b.sqlite/words").to_dict("list") == {"title": ["hello"]}
+    assert lake.table("""b.sqlite/o'd"d; x""").to_dict("list") == {'sel"ect': ["k"], "Unnamed: 1": [5]}
+
+
+def test_types_of_duckdb_without_a_like_in_arrow_are_their_text(tmp_path):
+    duckdb = pytest.importorskip("duckdb")
+    values = {
+        "UHUGEINT": ("340282366920938463463374607431768211455", "340282366920938463463374607431768211455"),
+        "HUGEINT": ("-170141183460469231731687303715884105727", "-170141183460469231731687303715884105727"),
+        "BIGNUM": ("'123456789012345678901234567890123456789012'", "123456789012345678901234567890123456789012"),
+        "BIT": ("'0101'", "0101"),
+        "TIMETZ": ("'10:00:00+02'", "10:00:00+02"),
+        "UNION(n INTEGER, t TEXT)": ("'x'", "x"),
+        "UUID": ("'6bfd6051-3779-4b78-a9ee-69b209e06bdd'", "6bfd6051-3779-4b78-a9ee-69b209e06bdd"),
+        "ENUM('sad', 'ok')": ("'sad'", "sad"),
+        "VARIANT": ("1", "1"),
+    }
+    is_known = {}
+    with duckdb.connect(str(tmp_path / "b.duckdb")) as base:
+        for kind, (value, _) in values.items():
+            try:
+                base.execute(f'CREATE TABLE "{kind.lower()[:4]}" AS SELECT CAST({value} AS {kind}) AS "the ""v"')
+                is_known[kind] = True
+            except duckdb.Error:  # a DuckDB that is older than the type
+                is_known[kind] = False
+    lake = build(tmp_path / "b.duckdb", tmp_path)
+    for kind, (_, text) in values.items():
+        if is_known[kind]:
+            assert lake.table(f"b.duckdb/{kind.lower()[:4]}")['the "v'].astype(str).tolist() == [text], kind
+    assert sum(is_known.values()) >= 7
+
+
 def test_duckdb_is_searched_joined_and_has_no_way_to_other_files(tmp_path):
     duckdb = pytest.importorskip("duckdb")
     (tmp_path / "secret.csv").write_text("town\nRome\nOslo\nLima\n")
