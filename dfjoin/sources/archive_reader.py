@@ -42,6 +42,8 @@ def members_of_zip(file: TableFile) -> Iterator[Member]:
             raise TableReadError(f"the archive has more than {_MAX_FILES:,} entries; unpack it")
         if sum(entry.file_size for entry in entries) > _MAX_BYTES:
             raise TableReadError(f"the archive holds more than {_MAX_BYTES >> 30} GiB; unpack it")
+        for entry in entries:
+            _read_as_utf8(entry)
         seen = set()
         for entry in sorted(entries, key=lambda entry: entry.filename):
             name, kind = entry.filename, kind_of_file(entry.filename)
@@ -50,6 +52,13 @@ def members_of_zip(file: TableFile) -> Iterator[Member]:
             seen.add(name)
             if not file.member or file.member == name or file.member.startswith(f"{name}/"):
                 yield from _members_of_entry(file, archive, entry, kind)
+
+
+def _read_as_utf8(entry: zipfile.ZipInfo) -> None:
+    """Correct a name in UTF-8 that the archive does not say to be one, as archives of macOS."""
+    if not entry.flag_bits & 0x800:
+        with contextlib.suppress(UnicodeError):
+            entry.filename = entry.filename.encode("cp437").decode()
 
 
 def _steps(name: str) -> list[str]:

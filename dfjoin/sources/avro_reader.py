@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import decimal
+import json
 from collections.abc import Iterator
 from itertools import islice
 from typing import Any
@@ -35,8 +36,10 @@ _LOGICAL = {
     "time-micros": pa.time64("us"),
     "timestamp-millis": pa.timestamp("ms", "UTC"),
     "timestamp-micros": pa.timestamp("us", "UTC"),
+    "timestamp-nanos": pa.timestamp("ns", "UTC"),
     "local-timestamp-millis": pa.timestamp("ms"),
     "local-timestamp-micros": pa.timestamp("us"),
+    "local-timestamp-nanos": pa.timestamp("ns"),
     "uuid": pa.string(),
 }
 _DEEPEST = 20
@@ -77,6 +80,8 @@ def _text(value: Any) -> str:
         return "true" if value else "false"
     if isinstance(value, (datetime.date, datetime.datetime, datetime.time)):
         return value.isoformat()
+    if isinstance(value, (dict, list)):
+        return json.dumps(value, ensure_ascii=False, default=_text)
     return format(value, "f") if isinstance(value, decimal.Decimal) else str(value)
 
 

@@ -6,7 +6,6 @@ import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from operator import itemgetter
 from typing import Any, NamedTuple
 
 import pyarrow as pa
@@ -14,7 +13,14 @@ import pyarrow as pa
 from dfjoin.errors import TableReadError
 from dfjoin.sources.delimited import Utf8Stream, max_columns_error
 from dfjoin.sources.encodings import SAMPLE_BYTES
-from dfjoin.sources.json_reader import json_column, open_jsonl, parse_json, without_collections
+from dfjoin.sources.json_reader import (
+    cells_by_name,
+    json_column,
+    open_jsonl,
+    parse_json,
+    valid_text,
+    without_collections,
+)
 from dfjoin.sources.table_reader import Member, TableFile, TableReader, encoding_of, open_stream, reject_pointer
 from dfjoin.values.names import clean_names
 
@@ -87,7 +93,7 @@ def members_of_json(file: TableFile) -> Iterator[Member]:
         raise TableReadError("its lists or objects lie within each other too deep to be read") from error
     del text
     for name, table in _tables_of(document):
-        yield Member(name, partial(_open_rows, file, table))
+        yield Member(valid_text(name), partial(_open_rows, file, table))
 
 
 def _tables_of(document: Any) -> Iterator[tuple[str, _Table]]:
@@ -116,11 +122,15 @@ def _tables_of(document: Any) -> Iterator[tuple[str, _Table]]:
 
 
 def _lists_of(document: Any) -> dict[str, list[dict[str, Any]]]:
-    if _is_list_of_objects(document):
-        return {"": document}
-    if not isinstance(document, dict):
-        return {}
-    return {name: value for name, value in document.items() if _is_list_of_objects(value)}
+    """Return the lists of objects that a document is or names; else the only one that an object within it names."""
+    level = {"": document}
+    for depth in range(_DEEPEST):
+        found = {name: value for name, value in level.items() if _is_list_of_objects(value)}
+        if found:
+            return found if depth < 2 or len(found) == 1 else {}
+        inner = [(name, value) for name, value in level.items() if isinstance(value, dict)]
+        level = {f"{name}.{own}" if name else own: value for name, values in inner for own, value in values.items()}
+    return {}
 
 
 def _is_list_of_objects(value: Any) -> bool:
@@ -157,12 +167,11 @@ def _columns(
 
     None, too, where two fields have one name when they are flat, as ``a.b`` and ``b`` of ``a``.
     """
-    names = tuple(objects[0])
-    if depth > _DEEPEST or not all(map(names.__eq__, map(tuple, objects))):
+    cells = cells_by_name(objects) if depth <= _DEEPEST else None
+    if cells is None:
         return None
     found: dict[str, Sequence[Any]] = {}
-    for name in names:
-        values = list(map(itemgetter(name), objects))
+    for name, values in cells.items():
         own, kinds = f"{start}{name}", set(map(type, values))
         if kinds == {dict}:
             inner = _columns(values, f"{own}.", children, depth + 1)
@@ -234,7 +243,7 @@ def _open_rows(file: TableFile, table: _Table) -> TableReader:
             if len(seen) > file.wanted.limit:
                 raise max_columns_error(file.wanted.limit)
     raw = list(seen)
-    names = clean_names(raw)
+    names = clean_names(list(map(valid_text, raw)))
     file.wanted.check(names)
     chosen = file.wanted.raw(raw, names)
     schema = pa.schema([(name, pa.string()) for name in file.wanted.names(names)])

@@ -5,6 +5,7 @@ import gzip
 import json
 import lzma
 import zipfile
+from importlib.util import find_spec
 
 import numpy as np
 import pyarrow as pa
@@ -136,6 +137,10 @@ def test_other_documents(tmp_path):
         "empty.json": " ",
         "deep.json": "[" * 100_000,
         "deep_objects.json": '[{"a":' + '{"a":' * 60 + "1" + "}" * 61 + "]",
+        "answer.json": json.dumps({"meta": {"n": 2}, "data": {"page": 1, "rows": [{"x": 1}, {"x": 2}]}}),
+        "graph.json": json.dumps({"p": {"uses": [{"x": 1}]}, "q": {"uses": [{"x": 1}]}}),
+        "halves.json": '[{"x": "\\ud800a", "\\udc00": 1}, {"x": "\\ud83d\\ude00", "\\udc00": 2}]',
+        "halves.jsonl": '{"x": "\\ud800a"}\n{"x": "b", "\\udc00": 1}\n',
     }
     for name, text in documents.items():
         (tmp_path / name).write_text(text)
@@ -149,7 +154,61 @@ def test_other_documents(tmp_path):
         "empty.json": "the file is empty",
         "deep.json": "its lists or objects lie within each other too deep to be read",
         "deep_objects.json": "its objects lie within each other more than 50 deep",
+        "answer.json": {"x": ["1", "2"]},
+        "graph.json": "it is neither an array of objects nor an object that has one",
+        "halves.json": {"x": ["\ufffda", "\U0001f600"], "\ufffd": ["1", "2"]},
+        "halves.jsonl": {"x": ["\ufffda", "b"], "\ufffd": [None, "1"]},
     }
+
+
+def test_cells_of_json_are_the_texts_that_python_writes(tmp_path):
+    """Columns of one type are converted at once, by rules that hold for each value alone."""
+    rng = np.random.default_rng(0)
+    sizes = 10.0 ** rng.uniform(-12, 20, 3000)
+    floats = [
+        *np.where(rng.random(3000) < 0.5, sizes, sizes.round(2)).tolist(),
+        0.0,
+        -0.0,
+        1.0,
+        1e-4,
+        1e10,
+        1e300,
+        5e-324,
+    ]
+    columns = {
+        "floats": floats,
+        "gaps": [None if n % 3 else value for n, value in enumerate(floats)],
+        "odd": [*floats[:-2], float("nan"), float("inf")],
+        "mixed": [n if n % 2 else value for n, value in enumerate(floats)],
+        "integers": [n * 10 ** (n % 25) for n in range(len(floats))],
+        "booleans": [n % 2 == 0 for n in range(len(floats))],
+    }
+    rows = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+    (tmp_path / "a.json").write_text(json.dumps(rows))
+    (tmp_path / "b.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    (tmp_path / "c.jsonl").write_text(
+        "".join(json.dumps({"x": {}, **row} if n else row) + "\n" for n, row in enumerate(rows))
+    )
+    texts = {name: [None if v is None else json.dumps(v) for v in values] for name, values in columns.items()}
+    found = read_all(tmp_path)
+    assert found["a.json"] == texts and found["b.jsonl"] == texts
+    assert {name: found["c.jsonl"][name] for name in texts} == texts
+
+
+def test_lines_of_json_that_are_one_object_together_are_refused(tmp_path):
+    """Lines are parsed many at a time, and what is no line of its own is told all the same."""
+    for name, text in {
+        "a": '{"x": [1\n2]}\n',
+        "b": '{"x": 1}, {"x": 2}\n',
+        "c": '{"x": 1}\n\n{"x": [1\n2]}, {"y": 1}\n',
+    }.items():
+        (tmp_path / f"{name}.jsonl").write_text(text)
+    found = read_all(tmp_path)
+    assert [found[f"{name}.jsonl"][:18] for name in "abc"] == [
+        "line 1 is not JSON",
+        "line 1 is not JSON",
+        "line 3 is not JSON",
+    ]
 
 
 CSV = b"city,n\nRome,1\nOslo,2\n"
@@ -200,6 +259,41 @@ def test_tables_of_an_archive(tmp_path):
         "a.zip/lzma.csv": "it is compressed by a method other than deflate and bzip2",
     }
     assert not (tmp_path.parent / "out.csv").exists()
+
+
+def test_names_in_an_archive_are_utf8_whether_it_says_so_or_not(tmp_path):
+    with zipfile.ZipFile(tmp_path / "a.zip", "w") as archive:
+        archive.writestr("XXXXXX.csv", CSV)
+        archive.writestr("YYYYY.csv", CSV)
+    data = (tmp_path / "a.zip").read_bytes()
+    for name, raw in {"XXXXXX": "größe".encode()[:-1], "YYYYY": "größe".encode("cp437")}.items():
+        data = data.replace(name.encode(), raw)
+    (tmp_path / "a.zip").write_bytes(data)
+    assert set(read_all(tmp_path)) == {"a.zip/größ.csv", "a.zip/größe.csv"}
+
+
+def test_avro_as_other_tools_write_it(tmp_path):
+    fastavro = pytest.importorskip("fastavro")
+    record = {"type": "record", "name": "inner", "fields": [{"name": "x", "type": "int"}]}
+    fields = [
+        {"name": "any", "type": ["null", "int", "string", record, {"type": "array", "items": "int"}]},
+        {"name": "at", "type": {"type": "long", "logicalType": "timestamp-nanos"}},
+        {"name": "here", "type": {"type": "long", "logicalType": "local-timestamp-nanos"}},
+    ]
+    moment = 1_700_000_000_000_000_123
+    rows = [{"any": value, "at": moment, "here": moment} for value in (1, "é", {"x": 2}, [3, 4], None)]
+    codecs = ["null", "deflate"]
+    if find_spec("cramjam"):
+        codecs.append("snappy")
+    for codec in codecs:
+        with (tmp_path / f"{codec}.avro").open("wb") as stream:
+            fastavro.writer(stream, {"type": "record", "name": "r", "fields": fields}, rows, codec=codec)
+    found = read_all(tmp_path)
+    for codec in codecs:
+        columns = found[f"{codec}.avro"]
+        assert columns["any"] == ["1", "é", '{"x": 2}', "[3, 4]", None]
+        assert [value.value for value in columns["at"] + columns["here"]] == [moment] * 10
+        assert str(columns["at"][0].tz) == "UTC" and columns["here"][0].tz is None
 
 
 def test_archives_out_of_all_measure(tmp_path, monkeypatch):
