@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice
-from typing import Any
+from typing import Any, TypeAlias
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -31,8 +31,10 @@ _MAX_CELLS = 1 << 25
 _MAX_BYTES = 1 << 30
 _ROWS_PER_BATCH = 1 << 16
 _LOOKED_AT = 100
-_CELL_PLACE = re.compile(rb' r="([A-Z]{1,3})(\d{1,7})"')
-_FAR_PLACE = re.compile(rb' r="(?:[A-Z][A-Z][A-Z]|[B-Z][A-Z]|[A-Z][A-Z]?\d\d\d\d\d\d)')
+_NO_SHEETS = ("xl/sharedStrings", "xl/styles", "xl/media/")
+_FIRST_BYTES = (b"PK\x03\x04", b"\xd0\xcf\x11\xe0")
+_CELL_PLACE = re.compile(rb"\sr\s*=\s*[\"']([A-Za-z]*)(\d*)")
+_FAR_PLACE = r"\sr\s*=\s*[\"'](?:[A-Za-z]{3}|[B-Zb-z][A-Za-z]|[A-Za-z]{0,2}\d{6})"
 """Behind the 52nd column, or below row 99,999: cells before these are few enough in any case."""
 
 
@@ -54,14 +56,34 @@ def members_of_workbook(file: TableFile) -> Iterator[Member]:
                 continue
             try:
                 with _without_panic():
-                    rows = book.get_sheet_by_name(name).to_python()
-                    places = _places(rows, file)
+                    sheet = book.get_sheet_by_name(name)
+                    rows = sheet.to_python()
+                    merged = _merged(sheet)
+                    places = _places(rows, file, merged)
             except TableReadError as error:
                 yield Member(name, partial(_refuse, error))
                 continue
             for number, (place, written) in enumerate(places, 1):
                 own = name if number == 1 else f"{name}/{number}"
+                _fill_merged(rows, merged, place[0] + written.n_lines, place[2])
                 yield Member(own, partial(_open_cells, file, rows, place, written))
+
+
+def _merged(sheet: Any) -> list[_Cells]:
+    """Return the merged cells of a sheet: top, left, bottom and right, by the rows and columns that are read."""
+    if sheet.start is None:
+        return []
+    top, left = sheet.start
+    found = getattr(sheet, "merged_cell_ranges", None) or ()  # of .xlsx and .xls
+    return [(a - top, b - left, c - top, d - left) for (a, b), (c, d) in found]
+
+
+def _fill_merged(rows: list[list[Any]], merged: list[_Cells], first: int, end: int) -> None:
+    """Write the value of merged cells of some rows into each row that has other values, as a person reads it."""
+    for top, left, bottom, _ in merged:
+        for row in rows[top + 1 : bottom + 1] if first <= top < end else ():
+            if row[left] == "" and not _is_empty(row):
+                row[left] = rows[top][left]
 
 
 def _refuse(error: TableReadError) -> TableReader:
@@ -82,37 +104,45 @@ def _without_panic() -> Iterator[None]:
 
 def _check_size(stream: pa.NativeFile) -> None:
     """Refuse a workbook that would take all memory: the library holds every cell between the first and the last."""
-    if stream.read(4) != b"PK\x03\x04":
+    head = stream.read(4)
+    if head not in _FIRST_BYTES:
+        raise TableReadError("it is no workbook, whatever its name says; a text is read as .csv")
+    if head != _FIRST_BYTES[0]:
         return
     stream.seek(0)
     with zipfile.ZipFile(stream) as archive:
         if sum(entry.file_size for entry in archive.infolist()) > _MAX_BYTES:
             raise TableReadError(f"its content is larger than {_MAX_BYTES >> 30} GiB")
         for entry in archive.infolist():
-            if entry.filename.startswith("xl/worksheets/") and entry.filename.endswith(".xml"):
+            if entry.filename.startswith("xl/") and not entry.filename.startswith(_NO_SHEETS):
                 with archive.open(entry) as sheet:
                     _check_places(sheet)
 
 
 def _check_places(sheet: Any) -> None:
-    rest, columns, rows = b"", {b"AZ"}, {99_999}
+    """Refuse a sheet by the places of its cells, which may be written in any way that XML has."""
+    rest, width, height, loose = b"", 52, 99_999, 0
     while block := sheet.read(1 << 20):
-        if _FAR_PLACE.search(rest + block) is not None:
-            found = _CELL_PLACE.findall(rest + block)
-            columns.update({column for column, _ in found})
-            rows.add(max((int(row) for row in {row for _, row in found}), default=0))
-        rest = block[-20:]
-    width = max(map(_number, columns))
-    if width * max(rows) > _MAX_CELLS:
-        raise TableReadError(f"a sheet has more than {_MAX_CELLS:,} cells between its first and its last")
+        block = rest + block
+        if loose or pc.any(pc.match_substring_regex(pa.array([block], pa.binary()), _FAR_PLACE)).as_py():
+            found = _CELL_PLACE.findall(block)
+            width = max(width, *(_number(letters) for letters in {letters for letters, _ in found}))
+            height = max(height, *(int(row or 0) for row in {row[:9] for _, row in found}))
+            loose += max(0, block.count(b"<c") - sum(letters != b"" for letters, _ in found))  # without a place
+            if max(width, loose) * height > _MAX_CELLS:
+                raise TableReadError(f"a sheet has more than {_MAX_CELLS:,} cells between its first and its last")
+        rest = block[max(block.rfind(b"<"), len(block) - (1 << 16)) :]  # a tag that has no end yet
 
 
 def _number(letters: bytes) -> int:
     """Return the number of a column that letters name, A as 1."""
     number = 0
-    for letter in letters:
+    for letter in letters[:4].upper():
         number = 26 * number + letter - 64
     return number
+
+
+_Cells: TypeAlias = tuple[int, int, int, int]
 
 
 @dataclass(frozen=True)
@@ -133,7 +163,7 @@ class _Stretch:
         return _texts(rows, (self.first, self.left, self.end, self.right))
 
 
-def _places(rows: list[list[Any]], file: TableFile) -> list[tuple[tuple[int, int, int, int], HeaderRows]]:
+def _places(rows: list[list[Any]], file: TableFile, merged: list[_Cells]) -> list[tuple[_Cells, HeaderRows]]:
     """Return where the tables of a sheet are (row, column, row after, column after), from the header on."""
     if isinstance(file.written, Dialect) and file.written.cells:
         known = file.written
@@ -148,8 +178,18 @@ def _places(rows: list[list[Any]], file: TableFile) -> list[tuple[tuple[int, int
         filled = (n for n in range(first, end) if not _is_empty(rows[n][left:right]))
         named = next(islice(filled, header.first, None), None)
         if named is not None:
-            places.append(((named, left, end, right), replace(header, first=0)))
+            has_groups = given is None and any(_is_group(cells, named, left, right) for cells in merged)
+            n_lines = 2 if has_groups and named + 2 < end else header.n_lines
+            places.append(((named, left, end, right), replace(header, first=0, n_lines=n_lines)))
     return places
+
+
+def _is_group(cells: _Cells, named: int, left: int, right: int) -> bool:
+    """Tell whether merged cells say that two lines name the columns: several below one, or one beside two."""
+    top, first, bottom, last = cells
+    is_beside_two = bottom == top + 1 and first == last
+    is_above_several = bottom == top and left <= first < last < right and last - first + 1 < right - left
+    return top == named and (is_beside_two or is_above_several)
 
 
 def _number_of(member: str) -> int:
@@ -166,8 +206,7 @@ def _stretches(rows: list[list[Any]]) -> list[_Stretch]:
         if not is_empty and first < 0:
             first = number
         elif is_empty and first >= 0:
-            filled = [_filled(row) for row in rows[first:number]]
-            found.append(_Stretch(first, number, min(left for left, _ in filled), max(right for _, right in filled)))
+            found.append(_Stretch(first, number, *_filled(rows[first:number])))
             first = -1
     return found
 
@@ -179,12 +218,12 @@ def _is_empty(row: list[Any]) -> bool:
     return True
 
 
-def _filled(row: list[Any]) -> tuple[int, int]:
-    """Return the first filled column of a row, and the one after the last."""
-    left, end = 0, len(row)
-    while row[left] == "":
+def _filled(rows: list[list[Any]]) -> tuple[int, int]:
+    """Return the first filled column of some rows, and the one after the last."""
+    left, end = 0, len(rows[0])
+    while all(row[left] == "" for row in rows):
         left += 1
-    while row[end - 1] == "":
+    while all(row[end - 1] == "" for row in rows):
         end -= 1
     return left, end
 
@@ -220,7 +259,7 @@ def _begins(stretch: _Stretch, before: _Stretch, rows: list[list[Any]]) -> bool:
     return is_other or any(kind_of_cell(cell) in (CellKind.NUMBER, CellKind.DATE) for row in data for cell in row)
 
 
-def _texts(rows: list[list[Any]], place: tuple[int, int, int, int]) -> list[list[str]]:
+def _texts(rows: list[list[Any]], place: _Cells) -> list[list[str]]:
     """Return the first rows of some cells as the sniffer takes them: titles above a table are rows of one cell."""
     top, left, end, right = place
     texts: list[list[str]] = []
@@ -248,9 +287,7 @@ def _text(cell: Any) -> str:
     return cell.isoformat() if isinstance(cell, (datetime.date, datetime.time)) else str(cell)
 
 
-def _open_cells(
-    file: TableFile, rows: list[list[Any]], place: tuple[int, int, int, int], header: HeaderRows
-) -> TableReader:
+def _open_cells(file: TableFile, rows: list[list[Any]], place: _Cells, header: HeaderRows) -> TableReader:
     """Open the cells of a table; a column of cells of one type has that type, any other is text."""
     top, left, end, right = place
     if right - left > file.wanted.limit:

@@ -142,6 +142,75 @@ def test_a_workbook_that_claims_all_cells_is_refused(tmp_path):
             list(tables_of(source, GivenDialect(), 1000))
 
 
+@pytest.mark.parametrize(
+    ("given", "claimed"),
+    [
+        ('r="A2"', "r='XFD1048576'"),
+        ('<c r="A2"', '<c\nr = "XFD1048576"'),
+        ('<c r="A2"', f'<c r{" " * 3000}="XFD1048576"'),
+        ('r="A2"', 'r="xfd1048576"'),
+        ('r="A2"', 'r="A99999999999"'),
+        ('<row r="2"><c r="A2"', '<row r="1048576">' + "<c><v>1</v></c>" * 100 + "<c"),
+    ],
+)
+def test_cells_that_claim_all_memory_are_refused_however_they_are_written(tmp_path, given, claimed):
+    write_book(tmp_path / "near.xlsx", A=SIMPLE)
+    with zipfile.ZipFile(tmp_path / "near.xlsx") as near, zipfile.ZipFile(tmp_path / "far.xlsx", "w") as far:
+        for name in near.namelist():
+            data = near.read(name)
+            if name.startswith("xl/worksheets/"):
+                assert given.encode() in data
+                data = data.replace(given.encode(), claimed.encode())
+                name = "xl/elsewhere/sheet1.xml"
+            data = data.replace(b"/xl/worksheets/", b"/xl/elsewhere/")
+            far.writestr(name, data)
+    (tmp_path / "near.xlsx").unlink()
+    _, (source,), _ = list_tables(tmp_path)
+    with pytest.raises(TableReadError, match="a sheet has more than 33,554,432 cells"):
+        list(tables_of(source, GivenDialect(), 1000))
+
+
+def test_merged_cells_are_what_a_person_sees(tmp_path):
+    """A value holds for all rows of its cell, and groups of columns stand above their names."""
+    book = openpyxl.Workbook()
+    sheet = book.active
+    for row in (["Region", "Sales", None, "Note"], [None, 2020, 2021, None], ["North", 1, 2, "a"], [None, 3, 4, "b"]):
+        sheet.append(row)
+    for row in (["South", 5, 6, "c"], [None, 7, 8, None], [None, 9, 10, None]):
+        sheet.append(row)
+    for cells in ("A1:A2", "D1:D2", "B1:C1", "A3:A4", "A5:A7"):
+        sheet.merge_cells(cells)
+    titled = book.create_sheet("Titled")
+    for row in (["Sales of the year", None, None], [None, None, None], ["a", "b", "c"], [1, "x", 2], [3, None, 4]):
+        titled.append([None, *row])
+    for cells in ("B1:D1", "C4:C5"):
+        titled.merge_cells(cells)
+    two = book.create_sheet("Two")
+    for row in (*SIMPLE, [None], ["Land", "People"], [None, "then", "now"], ["Peru", 1, 2], ["Chad", 3, 4]):
+        two.append(row)
+    for cells in ("A5:A6", "B5:C5"):
+        two.merge_cells(cells)
+    book.save(tmp_path / "m.xlsx")
+    assert read_all(tmp_path / "m.xlsx") == {
+        "m.xlsx/Sheet": {
+            "Region": ["North", "North", "South", "South", "South"],
+            "Sales 2020": [1, 3, 5, 7, 9],
+            "Sales 2021": [2, 4, 6, 8, 10],
+            "Note": ["a", "b", "c", None, None],
+        },
+        "m.xlsx/Titled": {"a": [1, 3], "b": ["x", "x"], "c": [2, 4]},
+        "m.xlsx/Two": READ,
+        "m.xlsx/Two/2": {"Land": ["Peru", "Chad"], "People then": [1, 3], "People now": [2, 4]},
+    }
+
+
+def test_a_text_that_is_named_like_a_workbook_has_a_reason(tmp_path):
+    (tmp_path / "t.xls").write_text("a\tb\n1\t2\n")
+    _, (source,), _ = list_tables(tmp_path)
+    with pytest.raises(TableReadError, match=r"it is no workbook, whatever its name says; a text is read as \.csv"):
+        list(tables_of(source, GivenDialect(), 1000))
+
+
 def test_a_workbook_follows_its_changes(tmp_path):
     place, index = tmp_path / "lake", tmp_path / "i.dfjoin"
     place.mkdir()
