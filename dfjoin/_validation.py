@@ -24,6 +24,7 @@ __all__ = [
     "check_positive_int",
     "check_text",
     "check_width",
+    "has_credentials",
     "is_uri",
     "is_valid_text",
     "show",
@@ -198,11 +199,20 @@ def strip_credentials(uri: str) -> str:
     if not is_uri(uri):
         return uri
     parts = urlsplit(uri)
-    pairs = parse_qsl(parts.query, keep_blank_values=True)
-    kept = [(k, v) for k, v in pairs if not any(word in k.lower() for word in _SECRET_KEYS)]
+    kept = [(k, v) for k, v in parse_qsl(parts.query, keep_blank_values=True) if not _is_secret(k)]
     netloc = parts.netloc.rpartition("@")[2]
     query = f"?{urlencode(kept)}" if kept else ""
     return f"{parts.scheme}://{netloc}{parts.path}{query}"  # urlunsplit loses the slashes where there is no host
+
+
+def has_credentials(uri: str) -> bool:
+    """Tell whether `strip_credentials` removes anything of a URI."""
+    parts = urlsplit(uri)
+    return "@" in parts.netloc or any(_is_secret(k) for k, _ in parse_qsl(parts.query, keep_blank_values=True))
+
+
+def _is_secret(key: str) -> bool:
+    return any(word in key.lower() for word in _SECRET_KEYS)
 
 
 def check_local_path(value: Any, name: str) -> Path:

@@ -20,6 +20,7 @@ from dfjoin.ingest.read_task import RunMeta, TableFeed, build_part
 from dfjoin.ingest.requests import execute, head_of
 from dfjoin.ingest.source import Input, SparkReader
 from dfjoin.sources.database_server import has_credentials
+from dfjoin.sources.roots import is_opened_with_credentials
 from dfjoin.types import IndexSettings, Root
 from spark_ext.jobs import described, in_tasks, n_cores
 from spark_ext.probe import cause_of, collect_or_explain, probe_workers
@@ -156,14 +157,15 @@ class _WaitingRequests:
         self.of_index: set[int] = set()
         """Requests that read such directories."""
         self.secret: set[int] = set()
-        """Requests that read a database whose user and password this process alone was told."""
+        """Requests that read a database or an object store whose credentials this process alone was told."""
         for request in requests:
             self._file(self.n).write_text(request)
             head = head_of(request)
             if "sent" in head:
                 self.of_index.add(self.n)
                 self.sent.update(head["sent"])
-            if any(has_credentials(root["uri"]) for root in head.get("roots", [])):
+            uris = [root["uri"] for root in head.get("roots", [])]
+            if any(has_credentials(uri) or is_opened_with_credentials(uri) for uri in uris):
                 self.secret.add(self.n)
             self.places_of.append(request_places(head))
 

@@ -6,6 +6,7 @@ import glob as globbing
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator
+from urllib.parse import unquote, urlsplit
 
 import pyarrow as pa
 from pyarrow import fs
@@ -349,21 +350,26 @@ def _common_directory(directories: list[str]) -> str:
 
 
 def _remote_files_tree(uris: list[str]) -> tuple[str, Directory]:
-    stripped = [strip_credentials(uri) for uri in uris]
-    base = _common_directory([uri.rpartition("/")[0] for uri in stripped])
-    if "://" not in base or base.endswith(":/"):
+    """Return the URI of the directory that files have in common, with their credentials and options, and its tree."""
+    parts = [urlsplit(uri) for uri in uris]
+    stores = {(part.scheme, part.netloc, part.query) for part in parts}
+    base = _common_directory([part.path.rpartition("/")[0] for part in parts])
+    if len(stores) > 1 or not (parts[0].netloc or base):
         raise InvalidParameterError(
-            "`source` must list files of one file system; got URIs that have no directory in common. "
-            "Build the index from one place and add the others."
+            "`source` must list files of one file system; got URIs that have no directory in common, or other "
+            "credentials or options. Build the index from one place and add the others."
         )
+    ((scheme, netloc, query),) = stores
+    place = f"{scheme}://{netloc}{base}{'?' if query else ''}{query}"
+    filesystem, path = open_root(place)
+    relative = [unquote(part.path[len(base) :]).lstrip("/") for part in parts]
+    infos = filesystem.get_file_info([f"{path.rstrip('/')}/{below}" for below in relative])
     top = Directory("")
-    for uri, shown in zip(uris, stripped, strict=True):
-        filesystem, path = open_root(uri)
-        info = filesystem.get_file_info(path)
+    for uri, below, info in zip(uris, relative, infos, strict=True):
         if info.type != fs.FileType.File:
+            shown = strip_credentials(uri)
             raise InvalidParameterError(
                 f"`source` lists {shown!r}, which is not a file. Remove it, or give the directory alone."
             )
-        below = shown[len(base) + 1 :]
         place_below(top, below, ListedFile(below, info.size or 0, info.mtime_ns or 0, explicit=True))
-    return base, top
+    return place, top

@@ -11,7 +11,7 @@ from urllib.parse import unquote, urlsplit
 import pyarrow as pa
 from pyarrow import fs
 
-from dfjoin._validation import is_uri, strip_credentials
+from dfjoin._validation import has_credentials, is_uri, strip_credentials
 from dfjoin.errors import InvalidParameterError
 from dfjoin.index.mirror import mirror_of
 from dfjoin.index.object_store import open_filesystem, reason_of_store
@@ -61,7 +61,7 @@ def _open_uri(uri: str) -> tuple[fs.FileSystem, str]:
             ) from error
         raise cannot_be_opened(uri, error) from error
     _opened[stripped] = filesystem, path.rstrip("/") or "/"
-    if uri != stripped:
+    if has_credentials(uri):
         _with_credentials.add(stripped)
     return _opened[stripped]
 

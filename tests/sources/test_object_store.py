@@ -8,8 +8,10 @@ import pytest
 from pyarrow import fs
 
 import dfjoin
+from dfjoin._validation import strip_credentials
 from dfjoin.errors import IndexNotFoundError, IndexWriteError, InvalidParameterError, TableChangedError
 from dfjoin.index.object_store import ATTEMPTS
+from dfjoin.sources.roots import is_opened_with_credentials
 from tests.sources.faulty_proxy import FaultyProxy
 
 TOWNS = pd.DataFrame({"town": [f"town {n}" for n in range(300)], "people": range(300)})
@@ -69,6 +71,9 @@ def store(server, tmp_path, monkeypatch):
 
 def test_a_lake_lives_at_s3(store, server, tmp_path, monkeypatch):
     lake = store.build()
+    assert not is_opened_with_credentials(strip_credentials(store.uri("tables"))), (
+        "it is opened by other processes, too"
+    )
     assert lake.tables["table"].tolist() == ["deep/halves.parquet", "towns.csv"] and lake.info()["skipped"] == []
     hits = FRAME.discover_joinable("town", lake, rank="matched")
     assert hits["matched"].tolist() == [2, 1]
@@ -99,6 +104,35 @@ def test_a_lake_lives_at_s3(store, server, tmp_path, monkeypatch):
 
 
 @pytest.mark.slow
+def test_files_are_read_from_their_own_store(store, tmp_path, monkeypatch):
+    """The options of the URI of a file hold for it, and its credentials are known to this process alone."""
+    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
+        monkeypatch.delenv(name)
+    monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", str(tmp_path / "none"))
+    store.write("tables/a b/other.csv", TOWNS)
+
+    def given(path):
+        return store.uri(path).replace("s3://", "s3://someone:s3cr3t@")
+
+    one = dfjoin.build_lake(given("tables/towns.csv"), tmp_path / "one", engine="inline", progress=False)
+    assert one.tables["table"].tolist() == ["towns.csv"]
+    assert FRAME.auto_join(one, on="town")["people"].tolist()[:2] == [7, 8]
+    files = [given("tables/a%20b/other.csv"), given("tables/deep/halves.parquet"), given("tables/towns.csv")]
+    for index, options in {"two": {"engine": "inline"}, "three": {"workers": 2}}.items():
+        lake = dfjoin.build_lake(files, tmp_path / index, progress=False, **options)
+        assert lake.tables["table"].tolist() == ["a b/other.csv", "deep/halves.parquet", "towns.csv"]
+        assert FRAME.auto_join(lake, on="town", tables="a b/*")["people"].tolist()[:2] == [7, 8]
+        assert lake.add(files, progress=False).version == 1 and lake.check().empty
+        kept = b"".join(file.read_bytes() for file in (tmp_path / index).rglob("*") if file.is_file())
+        assert b"s3cr3t" not in kept and b"someone" not in kept
+    assert is_opened_with_credentials(strip_credentials(store.uri("tables")))
+    with pytest.raises(InvalidParameterError, match="no directory in common, or other credentials or options"):
+        dfjoin.build_lake([files[0], store.uri("tables/towns.csv")], tmp_path / "four", progress=False)
+    with pytest.raises(InvalidParameterError, match="which is not a file") as caught:
+        dfjoin.build_lake([given("tables/gone.csv")], tmp_path / "four", progress=False)
+    assert "s3cr3t" not in str(caught.value)
+
+
 @pytest.mark.parametrize("fault", ["500", "cut", "slow", "hang"])
 def test_what_passes_is_tried_again(store, fault):
     proxy = store.proxy
