@@ -64,6 +64,9 @@ _TYPES = {
 }
 """Types that arrive as those of Arrow, beside integers and decimals; any other is read as its text."""
 
+_SHAPES = ("point", "linestring", "polygon", "geom")
+"""How the types of shapes begin, behind ``multi``; they are read as their text."""
+
 _NO_DAY = r"^0000|-00"
 """Dates that MySQL keeps and no calendar has: they are nulls."""
 
@@ -193,6 +196,8 @@ def _column(name: str, kind: str, full: str, precision: str, scale: str) -> SqlC
         return SqlColumn(wide(int(precision), int(scale)), own, (own,))
     if kind == "bit":
         return SqlColumn(pa.uint64(), f"{own} + 0", (own,))
+    if kind.removeprefix("multi").startswith(_SHAPES):
+        return SqlColumn(pa.string(), f"ST_AsText({own})", (f"ST_AsText({own})",))
     type_, select = (_TYPES[kind], own) if kind in _TYPES else (pa.string(), f"cast({own} AS char)")
     is_text = pa.types.is_string(type_)
     exact = (f"cast(convert({select} USING utf8mb4) AS binary)",) if is_text else ()  # no collation tells all texts

@@ -35,6 +35,9 @@ _NATIVE = {
 }
 """Types that arrive as those of Arrow; any other is read as its text."""
 
+_WITH_INFINITY = ("date", "timestamp", "timestamptz")
+"""Types with ``infinity``, which Arrow has no like of: it is a null, as it has no end."""
+
 _TABLES = """
 SELECT n.nspname::text, c.relname::text, pg_table_size(c.oid)::int8
 FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
@@ -44,9 +47,10 @@ WHERE c.relkind IN ('r', 'p', 'v', 'm', 'f') AND NOT c.relispartition
 ORDER BY 1, 2
 """
 _COLUMNS = """
-SELECT a.attname::text, t.typname::text, a.atttypmod::int8
+SELECT a.attname::text, coalesce(b.typname, t.typname)::text,
+  (CASE WHEN b.oid IS NULL THEN a.atttypmod ELSE t.typtypmod END)::int8
 FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid JOIN pg_namespace n ON n.oid = c.relnamespace
-JOIN pg_type t ON t.oid = a.atttypid
+JOIN pg_type t ON t.oid = a.atttypid LEFT JOIN pg_type b ON b.oid = t.typbasetype AND t.typtype = 'd'
 WHERE n.nspname = {schema} AND c.relname = {table} AND a.attnum > 0 AND NOT a.attisdropped
 ORDER BY a.attnum
 """
@@ -190,6 +194,8 @@ def _column(name: str, kind: str, modifier: int) -> SqlColumn:
         return SqlColumn(wide(precision, scale), f"nullif({own}, 'NaN')::text", (own,))
     if kind in _TEXTS:
         return SqlColumn(None, own, (own, f'{own} COLLATE "C"'))
+    if kind in _WITH_INFINITY:
+        return SqlColumn(None, f"CASE WHEN isfinite({own}) THEN {own} END", (own,))
     if kind in _NATIVE:
         return SqlColumn(None, own, (own,))
     return SqlColumn(pa.string(), f"{own}::text", (f"{own}::text",))

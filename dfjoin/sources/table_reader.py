@@ -95,7 +95,8 @@ class TableReader:
 
     def fingerprint(self) -> int:
         """Return the 64-bit fingerprint of the table's files."""
-        return self._fingerprint()
+        with with_reasons():
+            return self._fingerprint()
 
     def declared(self) -> DeclaredKeys:
         """Return the keys and foreign keys that its database declares; none of a table of files."""

@@ -433,6 +433,57 @@ def test_types_of_postgresql(server, tmp_path):
 
 
 @pytest.mark.xdist_group("postgresql")
+def test_further_types_of_postgresql(server):
+    """Domains are their types, infinite times nulls, and types that Arrow has no like of their text."""
+    values = {
+        "whole": ("5", 5, pa.int32()),
+        "price": ("1.5", Decimal("1.50"), pa.decimal128(6, 2)),
+        "mood": ("'ok'", "ok", pa.string()),
+        "couple": ("ROW(1, 'x')", "(1,x)", pa.string()),
+        "date": ("'infinity'", None, pa.date32()),
+        "timestamp": ("'-infinity'", None, pa.timestamp("us")),
+        "timestamptz": ("'infinity'", None, pa.timestamp("us", "UTC")),
+        "numeric(10, 2)": ("'NaN'", None, pa.decimal128(10, 2)),
+        "float8": ("'Infinity'", float("inf"), pa.float64()),
+        "int4range": ("'[1,5)'", "[1,5)", pa.string()),
+        "daterange": ("'[2020-01-01,)'", "[2020-01-01,)", pa.string()),
+        "bit(4)": ("B'0101'", "0101", pa.string()),
+        "uuid[]": ("'{6bfd6051-3779-4b78-a9ee-69b209e06bdd}'", "{6bfd6051-3779-4b78-a9ee-69b209e06bdd}", pa.string()),
+        "text[]": ("'{a,NULL}'", ["a", None], pa.list_(pa.string())),
+        "timetz": ("'10:00+02'", "10:00:00+02", pa.string()),
+        "macaddr": ("'08:00:2b:01:02:03'", "08:00:2b:01:02:03", pa.string()),
+        "point": ("'(1,2)'", "(1,2)", pa.string()),
+    }
+    kinds = ["TYPE mood AS ENUM ('sad', 'ok')", "TYPE couple AS (a int, b text)"]
+    kinds += ["DOMAIN whole AS int CHECK (value > 0)", "DOMAIN price AS numeric(6, 2)"]
+    columns = ", ".join(f"c{n} {kind}" for n, kind in enumerate(values))
+    cells = ", ".join(cell for cell, _, _ in values.values())
+    creates = [f"CREATE {kind}" for kind in kinds]
+    execute(server, *creates, f"CREATE TABLE further ({columns})", f"INSERT INTO further VALUES ({cells})")
+    root = dfjoin.types.Root(0, "postgres", postgresql_reader.place_of_postgresql(server), "database")
+    (source,) = [s for s in postgresql_reader.tables_of_postgresql(root) if s.name == "further"]
+    table = pa.Table.from_batches(open_table(source).batches())
+    for n, (kind, (_, value, type_)) in enumerate(values.items()):
+        column = table[f"c{n}"]
+        assert (column.to_pylist(), column.type.equals(type_)) == ([value], True), (kind, column.type)
+    execute(server, "DROP TABLE further")
+
+
+@pytest.mark.xdist_group("postgresql")
+def test_a_view_that_fails_is_passed_over(server, tmp_path):
+    execute(
+        server,
+        "CREATE TABLE fine AS SELECT 'name ' || n AS name, n FROM generate_series(1, 9) n",
+        "CREATE VIEW broken AS SELECT name, 1 / (n - 5) AS x FROM fine",
+    )
+    lake = build(server, tmp_path, tables=["broken", "fine"])
+    assert lake.tables["table"].tolist() == ["fine"]
+    (skipped,) = lake.info()["skipped"]
+    assert skipped["name"] == "broken" and "division by zero" in skipped["reason"]
+    execute(server, "DROP VIEW broken", "DROP TABLE fine")
+
+
+@pytest.mark.xdist_group("postgresql")
 def test_the_zoo_in_postgresql(server):
     """Differences: durations are intervals of months, days and nanoseconds; structs and maps are texts of JSON."""
     table = zoo.zoo()

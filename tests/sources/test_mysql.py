@@ -212,6 +212,21 @@ TYPES = {
         pa.timestamp("us", "UTC"),
     ),
     "time": ("'-12:30:00'", ["-12:30:00", None], pa.string()),
+    "bit(64)": ("b'" + "1" * 64 + "'", [2**64 - 1, None], pa.uint64()),
+    "int(6) zerofill": ("42", [42, None], pa.uint32()),
+    "enum('','it''s')": ("''", ["", None], pa.string()),
+    "text character set cp1251": ("'привет'", ["привет", None], pa.string()),
+    "point": ("ST_GeomFromText('POINT(1 2)')", ["POINT(1 2)", None], pa.string()),
+    "multilinestring": (
+        "ST_GeomFromText('MULTILINESTRING((0 0,1 1))')",
+        ["MULTILINESTRING((0 0,1 1))", None],
+        pa.string(),
+    ),
+    "geometrycollection": (
+        "ST_GeomFromText('GEOMETRYCOLLECTION(POINT(1 2))')",
+        ["GEOMETRYCOLLECTION(POINT(1 2))", None],
+        pa.string(),
+    ),
 }
 
 
