@@ -56,6 +56,21 @@ def write_formats(place: Path) -> list[Path]:
     with zipfile.ZipFile(place / "t.zip", "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("a/t.csv", text)
         archive.writestr("t.json", json.dumps(rows))
+    rows = pa.table({"id": range(300), "city": [f"city {n}" for n in range(300)], "part": ["a", "b", "c"] * 100})
+    if find_spec("deltalake"):
+        import deltalake
+
+        for _ in range(2):
+            deltalake.write_deltalake(str(place / "t.delta"), rows, partition_by=["part"], mode="append")
+    if find_spec("pyiceberg"):
+        from pyiceberg.catalog.sql import SqlCatalog
+
+        catalogue = SqlCatalog("c", uri=f"sqlite:///{place}/catalogue", warehouse=f"file://{place}")
+        catalogue.create_namespace("n")
+        table = catalogue.create_table("n.t", rows.schema, location=f"file://{place}/t.iceberg")
+        table.append(rows)
+        table.delete("part = 'a'")
+        catalogue.engine.dispose()
     return sorted(place.glob("t.*"))
 
 
@@ -106,27 +121,35 @@ def read_or_reason(path: Path) -> str:
 
 
 def mutate_formats(place: Path, n: int, rng: np.random.Generator, only: str = "") -> dict[str, Counter[str]]:
-    """Read `n` damaged files of each format; return by file how many were read and refused, the most seconds and bytes."""
+    """Read `n` damaged tables of each format; return by name how many were read and refused, the most seconds and bytes.
+
+    Of a table that is a directory one of its files is damaged.
+    """
     told: dict[str, Counter[str]] = {}
     for good in write_formats(place):
         if only and only not in good.name:
             continue
-        data, counts = good.read_bytes(), Counter({"read": 0, "refused": 0})
-        target = place / f"damaged{good.name[1:]}"
+        files = sorted(file for file in good.rglob("*") if file.is_file()) if good.is_dir() else [good]
+        counts = Counter({"read": 0, "refused": 0})
         worst = 0.0
         before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
         for number in range(n):
-            target.write_bytes(mutated(data, rng))
+            file = files[int(rng.integers(len(files)))] if len(files) > 1 else good
+            data = file.read_bytes()
+            file.write_bytes(mutated(data, rng))
             begun = time.perf_counter()
             try:
-                counts[read_or_reason(target)] += 1
+                counts[read_or_reason(good)] += 1
             except Exception as error:
-                raise AssertionError(f"mutation {number} of {good.name}, kept at {target}: {error!r}") from error
+                kept = place / f"damaged-{number}-{file.name}"
+                kept.write_bytes(file.read_bytes())
+                raise AssertionError(f"mutation {number} of {good.name}, kept at {kept}: {error!r}") from error
+            finally:
+                file.write_bytes(data)
             worst = max(worst, time.perf_counter() - begun)
             assert worst < SECONDS, f"mutation {number} of {good.name} takes {worst:.0f} s"
         peak = 1024 * (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)
         assert peak < PEAK_BYTES, f"mutations of {good.name} take {peak:,} bytes"
-        target.unlink()
         counts.update({"milliseconds": int(1000 * worst), "mebibytes": peak >> 20})
         told[good.name] = counts
     return told

@@ -2,7 +2,6 @@
 
 from pathlib import Path
 
-import pyarrow as pa
 import pytest
 
 import dfjoin
@@ -14,8 +13,6 @@ from tests.sources.test_mysql import server as mysql
 
 __all__ = ["mysql", "postgresql"]
 
-ROWS = pa.table({"id": [1, 2, 3], "town": ["Rome", "Oslo", "Lima"]})
-
 
 def content(lake):
     columns = lake.columns.drop(columns=["samples"])
@@ -23,20 +20,9 @@ def content(lake):
 
 
 def write_tables(place: Path) -> None:
-    """Write tables of the kinds that are no single file."""
+    """Write tables of every kind that is no server."""
     write_formats(place)
     (place / "t.jsonl").write_text('{"a": 1, "b": "x"}\n{"a": 2, "b": "y"}\n')
-    if KINDS["delta"].is_ready():
-        import deltalake
-
-        deltalake.write_deltalake(str(place / "delta"), ROWS)
-    if KINDS["iceberg"].is_ready():
-        from pyiceberg.catalog.sql import SqlCatalog
-
-        catalogue = SqlCatalog("c", uri="sqlite:///:memory:", warehouse=f"file://{place}")
-        catalogue.create_namespace("n")
-        catalogue.create_table("n.iceberg", schema=ROWS.schema).append(ROWS)
-        catalogue.engine.dispose()
 
 
 @pytest.mark.slow
