@@ -107,9 +107,10 @@ class GivenFrame:
         return self._make(result, [None] * result.shape[1])
 
     def _make(self, result: pd.DataFrame, origins: Sequence[GivenColumn | None]) -> Any:
+        plain = pd.DataFrame(result)  # without `attrs`, which pandas copies with each column that is taken
         made = [
-            MadeColumn.of(str(name), result.iloc[:, i], origin)
-            for i, (name, origin) in enumerate(zip(result.columns, origins, strict=True))
+            MadeColumn.of(str(name), column, origin)
+            for (name, column), origin in zip(plain.items(), origins, strict=True)
         ]
         frame = self._kind.rebuild(self._given, made)
         _note_attrs(frame, result.attrs)

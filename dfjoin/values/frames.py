@@ -286,11 +286,14 @@ def workable_frame(df: pd.DataFrame) -> pd.DataFrame:
     for position, dtype in enumerate(df.dtypes):
         if not isinstance(dtype, pd.ArrowDtype):
             continue
-        whole, type_ = df.iloc[:, position].array.__arrow_array__(), workable_type(dtype.pyarrow_dtype)
+        type_ = workable_type(dtype.pyarrow_dtype)
+        if type_ == dtype.pyarrow_dtype and not pa.types.is_interval(type_):
+            continue
+        whole = df.iloc[:, position].array.__arrow_array__()
         if type_ != dtype.pyarrow_dtype:
             chunks = [workable_array(chunk) for chunk in whole.chunks]
             wanted[position] = pd.arrays.ArrowExtensionArray(pa.chunked_array(chunks))
-        elif pa.types.is_interval(type_):  # pandas has no scalars of it
+        else:  # pandas has no scalars of an interval
             wanted[position] = arrow_to_series(whole).array
     if not wanted:
         return df
