@@ -21,7 +21,7 @@ import dfjoin
 from dfjoin.errors import InvalidParameterError, InvalidTypeError, TableChangedError, TableReadError
 from dfjoin.sources import database_server, mysql_reader, wanted_rows
 from dfjoin.sources.database_server import one_snapshot
-from dfjoin.sources.readers import open_table
+from dfjoin.sources.readers import current_fingerprint, open_table
 from dfjoin.sources.wanted_rows import RowsByKey
 from tests.sources import zoo
 
@@ -240,8 +240,10 @@ def test_types_of_mysql(server, base):
         "SET time_zone = '+00:00'",
         f"CREATE TABLE types ({columns}) CHARACTER SET utf8mb4",
         f"INSERT INTO types VALUES ({values}), ({nulls})",
+        f"CREATE TABLE others ({columns}) CHARACTER SET utf8mb4",
     )
     table = read(base, "types")
+    assert current_fingerprint(sources_of(base)["types"]) != current_fingerprint(sources_of(base)["others"])
     found = {type_: (table[f"c{n}"].to_pylist(), table[f"c{n}"].type) for n, type_ in enumerate(TYPES)}
     assert {t: found[t] for t in TYPES if found[t] != TYPES[t][1:]} == {}
 
