@@ -33,6 +33,9 @@ FOLDS = 5
 """Parts of the rows, each of which is held out once."""
 
 _TREES = 50
+_BINS = 32
+"""Of a column: with 255 a tree costs three times as much, and no case gains, see ``tests/benchmarks/NOTES.md``."""
+
 _LEAF_ROWS = (3, 20)
 """Fewest and most rows that a leaf of boosted trees has at least; between them a twentieth of all."""
 
@@ -95,7 +98,14 @@ def tree_model(target: PredictionTarget, n_rows: int, seed: int) -> Any:
     ensemble = _sklearn("ensemble")
     make = ensemble.HistGradientBoostingClassifier if target.is_class else ensemble.HistGradientBoostingRegressor
     leaf = min(max(_LEAF_ROWS[0], n_rows // 20), _LEAF_ROWS[1])
-    return make(max_iter=_TREES, max_leaf_nodes=8, min_samples_leaf=leaf, early_stopping=False, random_state=seed)
+    return make(
+        max_iter=_TREES,
+        max_leaf_nodes=8,
+        min_samples_leaf=leaf,
+        max_bins=_BINS,
+        early_stopping=False,
+        random_state=seed,
+    )
 
 
 def predict(model: Any, target: PredictionTarget, matrix: NDArray[np.float64]) -> NDArray[np.float64]:

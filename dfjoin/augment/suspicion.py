@@ -59,6 +59,8 @@ def banded(column: EncodedColumn, target: PredictionTarget) -> str:
     independent column of the value shares p changes n · (1 − Σ p²) times. Classes: each class has one value, beyond
     chance (Cohen's kappa). A value stands for five rows on average. O(n log n).
     """
+    if column.n_values > column.values.size / _ROWS_A_BAND:
+        return ""
     _, codes = np.unique(column.values, return_inverse=True)
     n, n_values = codes.size, int(codes.max(initial=0)) + 1
     if n < _FEWEST_ROWS or not 2 <= n_values <= n / _ROWS_A_BAND:

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from dfjoin.errors import InvalidTypeError
@@ -19,11 +18,11 @@ from dfjoin.values.float_values import lists_of, spell_lists
 from dfjoin.values.frames import column_to_arrow, select_column
 from dfjoin.values.key_index import KeyIndex
 from dfjoin.values.normalize import normalize_column
-from dfjoin.values.profile import profile_values
+from dfjoin.values.profile import has_fractions, profile_values
 from dfjoin.values.value_set import ValueSet, keep_values
 from dfjoin.values.zero_padding import respell_zeros
 
-__all__ = ["KeyColumns", "is_measure", "take_values"]
+__all__ = ["KeyColumns", "take_values"]
 
 
 class KeyColumns:
@@ -98,7 +97,7 @@ class KeyColumns:
         found = []
         for position in range(self.frame.shape[1]):
             try:
-                if is_measure(self.array(position)):
+                if has_fractions(self.array(position)):
                     continue
                 query = self.query(position)
             except InvalidTypeError:
@@ -159,14 +158,6 @@ class KeyColumns:
         else:
             columns._values = {key: take_values(values, rows) for key, values in self._values.items()}
         return columns
-
-
-def is_measure(array: pa.Array | pa.ChunkedArray) -> bool:
-    """Tell whether a column holds floats that are no whole numbers: equal keys are never such."""
-    if not pa.types.is_floating(array.type):
-        return False
-    array = array.cast(pa.float32()) if pa.types.is_float16(array.type) else array  # Arrow rounds no halves
-    return bool(pc.any(pc.not_equal(array, pc.floor(array)), min_count=0).as_py())
 
 
 def take_values(values: ValueSet, rows: NDArray[np.int64]) -> ValueSet:

@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import Any
 
 import pandas as pd
+from pandas.api.types import is_float_dtype
 
 from dfjoin import _validation as check
 from dfjoin.errors import ColumnNotFoundError, InvalidParameterError, InvalidTypeError
@@ -29,7 +30,8 @@ from dfjoin.search.params import SearchParams
 from dfjoin.search.query import QueryColumn, make_query
 from dfjoin.search.spellings import may_hold_periods
 from dfjoin.store.snapshot import Snapshot
-from dfjoin.values.frames import is_pandas, is_spark, select_column
+from dfjoin.values.frames import column_to_arrow, is_pandas, is_spark, select_column
+from dfjoin.values.profile import has_fractions
 
 __all__ = [
     "check_frame",
@@ -183,8 +185,11 @@ def query_columns(df: pd.DataFrame, on: Any, snapshot: Snapshot, params: SearchP
         raise ColumnNotFoundError("`df` must have at least one column, got a frame without columns")
     found = []
     for position in range(df.shape[1]):
+        column = df.iloc[:, position]
         try:
-            query = normalized(df.iloc[:, position])
+            if is_float_dtype(column.dtype) and has_fractions(column_to_arrow(column)):
+                continue  # seen before a single value is normalised
+            query = normalized(column)
         except InvalidTypeError:
             continue
         if query.profile.is_indexable:

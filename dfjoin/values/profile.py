@@ -7,12 +7,13 @@ from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from dfjoin.kernels.texts import numbers as spellings
 from dfjoin.values.cells import cell_type, is_searchable_type
 from dfjoin.values.value_set import ValueSet
 
-__all__ = ["INDEXED_KINDS", "Profile", "kind_of", "merge_profiles", "profile_values"]
+__all__ = ["INDEXED_KINDS", "Profile", "has_fractions", "kind_of", "merge_profiles", "profile_values"]
 
 INDEXED_KINDS = ("text", "integer", "decimal", "date")
 """Kinds of column that are indexed by default, from two distinct values on."""
@@ -56,6 +57,21 @@ class Profile:
     def is_indexable(self) -> bool:
         """Whether the default rule indexes the column."""
         return self.kind in INDEXED_KINDS and self.cardinality >= 2
+
+
+def has_fractions(array: pa.Array | pa.ChunkedArray) -> bool:
+    """Tell whether a column holds floats that are no whole numbers: its kind is "float" then, which no index has.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> [has_fractions(pa.array(values)) for values in ([1.0, 2.5, None], [1.0, 2.0], ["2.5"])]
+    [True, False, False]
+    """
+    if not pa.types.is_floating(array.type):
+        return False
+    array = array.cast(pa.float32()) if pa.types.is_float16(array.type) else array  # Arrow rounds no halves
+    return bool(pc.any(pc.not_equal(array, pc.floor(array)), min_count=0).as_py())
 
 
 def kind_of(values: ValueSet, type_: pa.DataType) -> str:

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from dfjoin.errors import InvalidTypeError
-from dfjoin.join.keys import KeyColumns, is_measure
+from dfjoin.join.keys import KeyColumns
 from dfjoin.join.options import JoinOptions
 from dfjoin.join.relation.frame_keys import KeyLabels, are_enough, leaves_texts
 from dfjoin.join.relation.key_evidence import MIN_ONE_SIDED, MIN_ONE_SIDED_UNNAMED, is_row_number
@@ -25,6 +25,7 @@ from dfjoin.transform.evidence.prepared_columns import Column
 from dfjoin.values.cells import CONVERSION_ERRORS, cell_texts
 from dfjoin.values.key_index import expand_pairs
 from dfjoin.values.names import clean_names
+from dfjoin.values.profile import has_fractions
 
 __all__ = ["choose_relation", "reason_against_relation", "text_columns", "texts_of"]
 
@@ -169,7 +170,7 @@ def text_columns(side: KeyColumns, names: dict[Any, str], named: Sequence[str]) 
             array = side.array(position)
         except InvalidTypeError:
             continue
-        is_fraction = is_measure(array)
+        is_fraction = has_fractions(array)
         is_large = len(array) > _MAX_MEASURES and names[label] not in named
         if pa.types.is_boolean(array.type) or (is_fraction and is_large):
             continue
