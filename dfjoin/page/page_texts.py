@@ -99,6 +99,7 @@ TEXTS: dict[str, Any] = {
     "open_before": "Open the table before it",
     "leave_out": "Leave the step out and run the rest",
     "begin_anew": "Begin with another table",
+    "go_back": "Back to the table",
     "unknown_state": "There is no such table here",
     "unknown_state_why": "The address names steps that this computer does not keep. Ask for the script of them.",
     "not_found": "There is no such page",
@@ -112,6 +113,7 @@ TEXTS: dict[str, Any] = {
     "which_table": "Table of the file",
     "recognised": "as recognised",
     "read_anew": "Read it so",
+    "formats": {"delimited": "delimited text"},
     "dialect": {
         "delimiter": (
             "Delimiter",
@@ -309,7 +311,7 @@ TEXTS: dict[str, Any] = {
     "new_name": "New name",
     "type": "Type",
     "measured": "Measured by",
-    "not_measured": "not",
+    "not_measured": "not measured",
     # Leave
     "leave_table": "The table",
     "escape": "Escape what a spreadsheet takes for a formula",
@@ -404,6 +406,7 @@ TEXTS: dict[str, Any] = {
         "step_drop": "name at least one column to drop, and leave one in the table",
         "step_sort": "name at least one column to sort by",
         "step_value": "`value` must be of the type of the column {!r} ({}), got {!r}; type such a value",
+        "step_type": "no value of the column {!r} can be read as {}, such as {!r}; choose another",
         "step_group": "a group must have a column, and measures of {}, got {!r}; choose one",
         "no_column": "no column",
         "step_measure": "a measure does not apply to the type of its column ({}); choose another",

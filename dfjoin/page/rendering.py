@@ -55,6 +55,7 @@ def environment() -> jinja2.Environment:
         "bars": _bars,
         "cells": _cells,
         "count": _count,
+        "dialect": _dialect,
         "is_numeric": lambda cells: is_numeric_dtype(cells.dtype) and not is_bool_dtype(cells.dtype),
         "lines": lambda text: Markup(escape(visible_lines(str(text).split("\n")))),
         "n": lambda number: f"{number:,}",
@@ -99,6 +100,13 @@ def _percent(share: float) -> str:
         return "–"
     rounded = round(100 * share)
     return f"{min(99, max(1, rounded))} %" if 0 < share < 1 else f"{rounded} %"
+
+
+def _dialect(text: str) -> str:
+    """Write how a text is delimited, with the delimiter as a word."""
+    delimiter, *others = text.split(" · ")
+    words = dict(TEXTS["dialect"]["delimiter"][1])
+    return " · ".join([words.get(delimiter, delimiter), *others])
 
 
 def _count(number: int, noun: str) -> str:

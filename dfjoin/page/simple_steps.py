@@ -243,6 +243,11 @@ class Retype:
             changed = numbers.astype("Float64") if self.type == "number" else numbers.round().astype("Int64")
         else:
             raise InvalidParameterError(refusal("one_of", "type", shortlist(TYPES), self.type))
+        is_there = cells.notna()
+        if is_there.any() and not changed[is_there].notna().any():
+            raise InvalidParameterError(
+                refusal("step_type", self.column, TEXTS["kinds"][self.type], cells[is_there].iloc[0])
+            )
         df = df.copy(deep=False)
         df[self.column] = changed
         return df
