@@ -5,6 +5,7 @@ import inspect
 import re
 import shutil
 import sys
+import warnings
 from operator import attrgetter
 
 import pytest
@@ -101,6 +102,23 @@ def test_notebooks_have_the_code_that_the_pages_have(tmp_path):
     assert cell["cell_type"] == "code" or "](own_lake.md)" not in cell["source"]
 
 
+@pytest.mark.slow  # each starts a kernel of Jupyter, which imports and reads anew
+@pytest.mark.parametrize(
+    "name", sorted(p for p in PAGES if p.startswith("tutorials/") and p not in (*WITH_SPARK, "tutorials/index"))
+)
+def test_a_notebook_runs_in_a_kernel(name, tmp_path):
+    nbformat, nbclient = pytest.importorskip("nbformat"), pytest.importorskip("nbclient")
+    pytest.importorskip("ipykernel")
+    shutil.copytree(PROJECT / "examples", tmp_path / "examples")
+    notebook = nbformat.from_dict(notebook_of(PAGES[name]))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of Jupyter itself
+        nbclient.NotebookClient(notebook, timeout=300, resources={"metadata": {"path": str(tmp_path)}}).execute()
+    cells = [cell for cell in notebook.cells if cell.cell_type == "code"]
+    assert cells and all(cell.execution_count for cell in cells)
+    assert any(cell.outputs for cell in cells)
+
+
 # Links --------------------------------------------------------------------------------------------------
 
 
@@ -191,11 +209,22 @@ def test_every_command_has_a_page_with_all_its_options(name):
     assert page.count("```") % 2 == 0
 
 
-@pytest.mark.parametrize(("function", "name"), [(dfjoin.discover_joinable, "search"), (dfjoin.auto_join, "join")])
-def test_the_details_have_every_argument_of_the_verbs(function, name):
-    titles = re.findall(r"^### (.*)$", text_of(f"reference/{name}_details"), re.MULTILINE)
+DETAILS = {
+    "search": dfjoin.discover_joinable,
+    "join": dfjoin.auto_join,
+    "build": dfjoin.build_lake,
+    "vectors": dfjoin.Lake.add_vectors,
+    "augment": dfjoin.LakeAugmenter,
+}
+
+
+@pytest.mark.parametrize("name", DETAILS)
+def test_the_details_have_every_argument_of_a_long_function(name):
+    function, text = DETAILS[name], text_of(f"reference/{name}_details")
+    titles = re.findall(r"^### (.*)$", text.partition("\n## Attributes")[0], re.MULTILINE)
     listed = [word for title in titles for word in re.findall(r"`(\w+)`", title)]
-    assert sorted(listed) == sorted(inspect.signature(function).parameters)
+    assert sorted(listed) == sorted(set(inspect.signature(function).parameters) - {"self"})
+    assert f"/reference/{name}_details" in inspect.getdoc(function)
     assert len(inspect.getdoc(function).splitlines()) < 70
 
 
