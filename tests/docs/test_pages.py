@@ -19,6 +19,7 @@ from dfjoin.containment.join_graph import JoinGraph
 from dfjoin.containment.result_stream import ContainedPairs
 from dfjoin.join.rows.report import JoinReport
 from tests.conftest import PROJECT
+from tests.docs import screenshots
 from tests.test_docstrings import _public_methods
 
 DOCS = PROJECT / "docs"
@@ -279,3 +280,12 @@ def test_pages_use_the_words_of_the_house(name):
 def test_the_glossary_has_each_word_once():
     words = re.findall(r"^([a-zA-Z][\w ]+)\n  ", text_of("reference/glossary"), re.MULTILINE)
     assert len(words) == len(set(words)) > 30 and [w.lower() for w in words] == sorted(w.lower() for w in words)
+
+
+def test_a_dead_link_of_the_site_is_noticed(tmp_path, monkeypatch):
+    monkeypatch.setattr(screenshots, "SITE", tmp_path)
+    (tmp_path / "a.html").write_text(
+        '<p id="x"><a href="b.html#y"></a><a href="#x"></a><a href="https://x.y"></a>', "utf-8"
+    )
+    (tmp_path / "b.html").write_text('<a href="a.html?q=1#x"></a><img src="c.svg"><a href="a.html#z"></a>', "utf-8")
+    assert screenshots.dead_links() == ["a.html → b.html#y", "b.html → a.html#z", "b.html → c.svg"]
