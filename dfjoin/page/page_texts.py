@@ -188,6 +188,7 @@ TEXTS: dict[str, Any] = {
     "radius_none": "It takes in equal values alone.",
     "search_again": "Search so",
     "not_prepared": "The index is not prepared for this",
+    "not_prepared_why": "Choose another way above, or ask who keeps the index to prepare it. It answers:",
     "nothing_found": "Nothing was found",
     "try_this": "What may help",
     "try_weak": "Show weak candidates, too",
