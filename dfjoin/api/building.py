@@ -43,96 +43,33 @@ def build_lake(
     Parameters
     ----------
     source : path, glob, list of paths, URI, Spark table name or list of them, dict of name → DataFrame
-        A directory is searched for CSV and TSV (any delimiter), workbooks (a table for each sheet), Parquet (files and
-        directories of part files), ORC, Arrow, Avro, JSON and JSON lines, texts also as .gz, .zst, .bz2 and .xz, and
-        zip archives of these, Delta and Iceberg tables, and files of SQLite and DuckDB; hidden files and dfjoin indexes
-        are passed over. A database is ``postgresql://host/database``, ``mysql://host/database`` (without one: all
-        databases), ``sqlite:///file`` or ``duckdb:///file``; it is only read, all of its tables as one moment shows
-        them; in tasks of Spark each table of a server as a moment of its own shows it. User and password stand in the
-        URI, which is kept without them, in the environment (``PGUSER``, ``PGPASSWORD``, ``MYSQL_PWD``) or in the file
-        of the database's own client (``~/.pgpass``, ``~/.my.cnf``); or the source is a function that returns the URI,
-        and is called whenever the database is opened.
-        ``iceberg://catalogue`` reads the tables of a catalogue that pyiceberg knows by its configuration, and
-        ``table@v3`` or ``table@2026-11-01T12:00`` (UTC) a Delta or Iceberg table as it was (``v`` and the version of
-        Delta, or the id of a snapshot of Iceberg). Frames are of
-        pandas, polars, Arrow, DuckDB or Spark.
+        A directory is searched for tables of every kind, also in archives; ``postgresql://``, ``mysql://``,
+        ``sqlite://``, ``duckdb://`` and ``iceberg://`` are databases and catalogues; frames are given by name.
     index : path or URI
-        Directory of the index; made, for its owner only, when it does not exist. A URI that pyarrow.fs opens
-        (``s3://…``, ``gs://…``, ``hdfs://…``): the index is made in a local cache (``DFJOIN_CACHE_DIR``) and copied;
-        workers of Spark on other machines write to the URI, if they open it with the credentials of their machine.
-        Mirrors of indexes that were not opened for a day go where the cache is above ``DFJOIN_CACHE_BYTES`` (64 GiB).
+        Directory of the index; made, for its owner only, when it does not exist.
     if_exists : {"error", "replace", "add"}
-        What to do when there is an index already.
-
-        - ``"error"``: raise an error.
-        - ``"replace"``: commit the new content as the next version of the index.
-        - ``"add"``: add the tables to those that are there.
-    engine : {None, "spark", "inline"}
-        Where the work is done.
-
-        - None (default): by Spark if `spark` is given or a session is active, or if the input is above 256 MiB and
-          pyspark and Java are installed; else in this process.
-        - ``"spark"``: in Spark tasks.
-        - ``"inline"``: in this process, which needs no Java and suits small lakes.
-    spark : SparkSession, optional
-        The session to use; by default the active one, else a local one that is started here
-        (`spark_ext.start_session`). It starts after the arguments and paths are checked.
-    workers : int, default 1
-        Processes that read tables at the same time, this one and others; more than one mean ``engine="inline"``. The
-        index is the same, whatever their number. Each needs the memory of a task. A task reads 64 MiB of input, so
-        that a source below that is read by this process alone. Databases, and places whose URI has credentials, are
-        read by this process.
-    tables : str or list of str, optional
-        Patterns (``fnmatch``) of the tables to read, as ``"sales.*"``; default all. `Lake.add` follows them.
-    columns, exclude : str or list of str, optional
-        Patterns (``fnmatch``) of ``table/column`` to index, and to leave out. No value of a column that is left out
-        is written into the index: frames given in memory are kept without it. Files are joined whole.
+        What to do when there is an index already: raise an error, commit the new content as its next version, or add
+        the tables to those that are there.
+    engine, spark, workers : {None, "spark", "inline"}, SparkSession and int, optional
+        Where the work is done: in Spark tasks, or in this process, of which `workers` read tables at the same time. By
+        default Spark works if a session is active, or if the input is large and pyspark is installed.
+    tables, columns, exclude : str or list of str, optional
+        Patterns (``fnmatch``) of the tables to read; of ``table/column`` to index, and to leave out: of these no value
+        is written.
     delimiter, decimal, header, encoding : value, or dict of pattern → value, optional
-        How CSV files are written, for all of them or for tables that match a pattern (``fnmatch``; of several the first
-        counts). None (default): as each file shows. They are kept with the index: `Lake.add` reads further files so.
-
-        - ``delimiter``: one character.
-        - ``decimal``: ``"."`` or ``","``.
-        - ``header``: lines that name the columns: 0, 1 or 2, below titles and comments. Two lines are joined.
-        - ``encoding``: a name that Python knows, as ``"cp1250"``.
-    embedder : str, path, callable or object, optional
-        What makes the vectors that ``mode="embedding"`` needs; None: no vectors. ``"ngrams"`` needs no training,
-        ``"fasttext"`` trains on the lake's own texts; `Lake.add_vectors` lists the others, and adds vectors later.
-        Values are embedded where `engine` says, training is done in this process. Not with ``if_exists="add"`` or
-        ``keep_sets=False``.
-    axes : list, optional
-        Columns of numbers that make vectors together, as ``[["x", "y"]]``, for ``mode="embedding"`` with a list `on`;
-        `Lake.add_axes` lists what an entry may be. Pairs of latitude and longitude are recognised by their headers and
-        ranges in any case, unless the list is empty. Not with ``if_exists="add"``.
+        How CSV files are written, for all of them or for tables that match a pattern; by default as each file shows.
+    embedder, axes : str, path, callable or object; list, optional
+        What makes the vectors, and columns of numbers that are points, for ``mode="embedding"``; see
+        `Lake.add_vectors` and `Lake.add_axes`.
     settings : dict or IndexSettings, optional
-        How values are normalised and what is kept. A dict may hold:
-
-        - ``null_spellings``: texts that are nulls in every column. By default the empty text; and each column decides
-          by its other values whether texts as ``NA``, ``null``, ``-`` and ``*`` are nulls: they are among numbers,
-          dates and words, and not in a column of codes of as many letters, or of signs. ``lake.columns`` shows them.
-        - ``dayfirst``: how all-digit dates are read; None (default): as the column itself shows.
-        - ``samples``: sample values kept for each column, default 5, 0 for none.
-        - ``segment_bytes``, ``task_bytes``: target size of a segment, memory of a task.
-        - ``max_columns``: a table with more columns is skipped with the reason; default 100,000.
-        - ``hash_seed``: seed of the value hash.
-        - ``permutations``: values of a MinHash signature, which ``mode="lsh"`` needs; default 256, 0 for none.
-        - ``signature_min``: columns with fewer distinct values get no signature; default `permutations`.
-        - ``partitions``, ``partitioning``: see `Lake.add_signatures`.
-        - ``keep_sets``: False drops the token sets of columns that have a signature.
-        - ``patterns``: True indexes the pieces of values that ``mode="transform"`` needs; default False.
-          `Lake.add_patterns` adds them later.
-        - ``row_signatures``: True keeps which value each row has in each column, so that keys of several columns are
-          found without reading tables; default False. `Lake.add_row_signatures` adds them later.
+        How values are normalised and what is kept: ``null_spellings``, ``dayfirst``, ``samples``, ``permutations``,
+        ``patterns``, ``row_signatures`` and others.
     keep_data : bool, default True
         Keep frames given in memory as Parquet inside the index, so that they can be joined.
     on_error : {"skip", "raise"}
         What to do with a table that cannot be read; skipped ones are listed in ``lake.info()["skipped"]``.
     progress : bool or callable, default True
-        Show tables, rows, bytes and time left on standard error. A function is given them: a dict of ``stage, tables,
-        n_tables, rows, done, n, seconds, seconds_left``, where `done` of `n` are bytes, values to embed, or a share of
-        1, and what is not known is 0 or None. It is called twice a second by another thread, and by this one where the
-        tables are begun and done, as where an embedder is trained and values are embedded. What it raises ends the
-        build: at the next count, as after a table, this function raises it.
+        Show tables, rows, bytes and time left on standard error; a function is given them as a dict.
 
     Returns
     -------
@@ -141,17 +78,10 @@ def build_lake(
 
     Raises
     ------
-    InvalidParameterError
-        If there is an index already and `if_exists` is ``"error"``, or an argument is illegal.
-    MissingDependencyError
-        If Spark is asked for and pyspark or Java cannot be found.
-    EngineError
-        If Spark does not start, its workers lack what dfjoin needs, or a task fails; the last line is the cause. Or if
-        one of `workers` cannot be started, or ends before its work.
-    TableReadError
-        If nothing of the source can be read, or with ``on_error="raise"`` for the first table that cannot.
-    ConcurrentCommitError
-        If another writer committed to the same index in the meantime; nothing of this build is visible.
+    InvalidParameterError, MissingDependencyError, EngineError
+        If there is an index already, or an argument is illegal; if Spark is not there, or fails.
+    TableReadError, ConcurrentCommitError
+        If nothing can be read; if another writer committed in the meantime: nothing of this build is visible.
 
     See Also
     --------
@@ -159,10 +89,8 @@ def build_lake(
 
     Notes
     -----
-    One pass over the files. Memory of a task: about three times ``task_bytes``; of a merging task also the
-    segment that is written (``segment_bytes``). Columns of text, dates and integers (floats and decimals with
-    integral values included) are indexed if they have two distinct values or more; the index is a copy of all
-    their distinct values.
+    Columns of text, dates and integers are indexed if they have two distinct values or more; the index is a copy of all
+    their distinct values. All values of the arguments, memory and costs: :doc:`/reference/build_details`.
 
     Examples
     --------

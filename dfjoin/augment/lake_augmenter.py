@@ -53,149 +53,58 @@ _model_selection: Any = import_optional("sklearn.model_selection", extra="sklear
 class LakeAugmenter(_base.TransformerMixin, _base.BaseEstimator):
     """Add columns of a lake that help to predict a target, as a transformer of scikit-learn.
 
-    `fit` searches the lake for tables that join with the rows, directly or through other tables, joins them, refuses
-    what gives the target away, and keeps the tables and columns that help a model on held-out rows. What it keeps is
-    frozen as a plan: `transform` joins the same columns with the same dtypes to any rows. Rows are never multiplied.
+    `fit` searches the lake for tables that join with the rows, directly or through others, refuses what gives the
+    target away, and keeps what helps a model on held-out rows. `transform` joins the same columns to any rows, and
+    never multiplies them.
 
     Parameters
     ----------
     lake : Lake or path
         The index. A pickled augmenter holds its path and version only.
     on : column label, list of labels, list of lists, optional
-        Key of X: one column, or several that are a key together, as in `dfjoin.auto_join`; a list of lists names
-        several keys. By default each column but measures, serial numbers and columns of two values; a serial number may
-        be one where a column of the lake has the same name. Where rows of a table meet m:m on one column, and a second
-        one makes each key stand in one row of it (entity and year), it is joined on both, else passed over; with a key
-        that is named here, and with `as_of`, each row gets what `aggregate` makes of all rows of its key.
-    k : int, optional
-        Tables that bring columns, at most; by default as many as help, and 5 where `select` does not measure that.
-    max_hops : int, default 5
-        Joins on the way to a table, at most 5: with 2, tables are found through another table that has the key. The
-        nearest tables are read first, as long as `budget` lasts.
+        Key of X: one column, several that are a key together, or several keys. By default each column that may be one.
+    k, max_hops : int, optional
+        Tables that bring columns, and joins on the way to a table (5), at most.
     target : column label, optional
-        The target, if it is a column of X: it is never a key, is taken as `y` where none is passed, and is
-        left out of what `transform` returns. `transform` needs no such column.
+        The target, if it is a column of X.
     select : {"auto", "relevance", None}, default "auto"
-        What is kept of the tables that were found.
-
-        - ``"auto"``: what helps on held-out rows. A model has all columns at first, and the least useful third of them
-          is dropped as long as the others predict as well, so that columns which tell something only together stay.
-          Nothing is taken unless it lowers the loss by two standard errors.
-        - ``"relevance"``: the `k` tables with the most relevant columns, by mutual information with the target; no
-          model is trained.
-        - None: all columns of the `k` most useful tables.
+        What is kept: what helps on held-out rows; what is most relevant, without a model; all columns of `k` tables.
     min_score, threshold : float, default 0.5
-        Smallest score and smallest containment of a join, see `dfjoin.auto_join`; along a path of joins both are
-        multiplied.
-    aggregate : "auto", rule or dict of column → rule
-        How several rows of a key become one, see `dfjoin.auto_join`; another one than "auto" is the only one.
-    aggregates : "auto", list of rules, dict of column → list of rules, or None
-        What is made of each column of a table that has several rows for a key, to be chosen from: by default what suits
-        its type, of numbers ``mean``, ``std``, ``min``, ``max``, of booleans ``share``, of dates ``min``, ``max``, of
-        others ``majority``, ``nunique`` and ``top_share`` (the share of the most frequent value); with `as_of` also
-        ``last``, ``trend`` (the change from one row to the next, by least squares) and ``since`` (days from the end of
-        the latest row's date or period to `as_of`: 0 of yesterday). Of a list each column gets the rules that suit it;
-        None: one rule a column. The name tells the rule: ``visits.days (mean)``; the rows are counted as
-        ``visits_rows``.
-    windows : list of int, optional
-        Days before `as_of`: what is computed of numbers and booleans is also computed of the rows of so many days; 1 is
-        the day before.
-    tables, exclude : str or list of str, optional
-        Patterns of the tables that may be joined, and of those that may not.
-    mode : {"exact", "lsh", "transform", "embedding"}
-        How candidates are found, see `dfjoin.discover_joinable`.
-    precision : float or None, default 0.95
-        Keys of one column of texts are joined by programs and by likeness, too, where equality leaves some of them
-        alone, as two frames are by `dfjoin.auto_join`: so many of these pairs are to be right. None: by equality alone.
-        Modes that go by distance join the nearest key within the radius.
-    allow : str or list of str, optional
-        Patterns of tables, or of ``table/column``, that are joined though they seem to give the target away.
-    on_suspicious : {"warn", "refuse"}
-        What `fit` does with columns that seem to be made of the target but do not equal it, see Notes: take them, if
-        they help, and warn, or refuse them.
+        Smallest score and smallest containment of a join.
+    aggregate, aggregates, windows : rules, optional
+        How several rows of a key become one; what is made of each column of such a table, to be chosen from; days
+        before `as_of` of which that is made, too.
+    tables, exclude, mode, precision : optional
+        Which tables may be joined, how candidates are found, and how right pairs of texts are to be; see `auto_join`.
+    allow, on_suspicious : str or list of str; {"warn", "refuse"}
+        Tables that are joined though they seem to give the target away; what becomes of columns that seem made of it.
     as_of : column label, optional
-        Column of X with the date of each row: of the lake only rows that are dated before are joined, so that nothing
-        is known before its time. A row is dated by the latest of the table's columns of dates and periods, a period by
-        its end. Tables without one are passed over, unless `allow` names them. The column is no key then.
+        Column of X with the date of each row: only rows of the lake that are dated before it are joined.
     encode : bool, default False
-        Return columns of float64 alone, those of X among them, ready for a model: dates, categories and texts are
-        encoded by scikit-learn, as `dfjoin.augment.model_encoding.ModelEncoding` says. By default texts and dates come
-        as they are.
-    task : {"auto", "classification", "regression"}
-        What is predicted. "auto": numbers with fractions or with more than 20 distinct values are a regression.
-    learner : estimator, optional
-        Model of scikit-learn that ``select="auto"`` measures with, by default small boosted trees. It gets texts as
-        ranks of their frequency, and medians for nulls if it takes none.
-    scoring : str or callable, optional
-        Metric of ``select="auto"``, a name or a scorer of scikit-learn; by default the squared error of each row, of
-        classes the Brier score. A metric gives one number for a fold, so that a small gain is found less surely.
-    cv : int or splitter of scikit-learn, optional
-        Which rows ``select="auto"`` holds out, as ``TimeSeriesSplit()`` for rows in the order of time; by default five
-        folds of keys. A number of folds is of ``KFold``, of classes of ``StratifiedKFold``, not shuffled. What was
-        chosen is measured on the same folds again then.
-    budget : float or dict, optional
-        Seconds that `fit` may take before it ends with what it has; or a dict of "seconds" (default 600) and "tables"
-        (default 100) that are read at most. With ``select="auto"`` half of the seconds is for reading tables, the rest
-        for measuring them.
-    cache : bool, default False
-        Keep in memory what `fit` read of the lake, of the last 8 frames, for further fits to the same rows with other
-        `k`, `max_hops` and `select`: a grid search reads the lake once for each of its folds.
+        Return columns of float64 alone, ready for a model.
+    task, learner, scoring, cv : optional
+        What is predicted, the model and the metric that ``select="auto"`` measures with, and which rows it holds out.
+    budget, cache : float or dict, bool
+        Seconds (600) and tables (100) of `fit` at most; whether what it read is kept for further fits.
     on_stale : {"error", "warn", "ignore"}
-        What `transform` does when the file of a table is not the one that was indexed, or the lake has read the table
-        anew since `fit`.
-    random_state : int, optional
-        Seed of the folds and models of the selection, default 0.
-    progress : bool, default False
-        Write a line to standard error for each table.
+        What `transform` does when a table is not the one that was indexed.
+    random_state, progress : int and bool, optional
+        Seed of folds and models; a line to standard error for each table.
 
     Attributes
     ----------
-    plan_ : JoinPlan
-        The joins, for ``df.auto_join(plan_)``.
-    report_ : AugmentReport
-        What was joined, refused and passed over, and why; prints as text, `to_frame` and `plot_gains` show the gains.
-    tables_ : list of str
-        Tables that bring columns; with ``select="auto"`` the one that adds most to the others first.
-    features_ : list of str
-        Names of the columns that are added.
-    dtypes_ : dict of str
-        Their dtypes: those of `dfjoin.auto_join`, but float64 for numbers and booleans that may be null, since models
-        of scikit-learn take NaN and no ``pandas.NA``.
-    n_features_in_ : int
-    feature_names_in_ : ndarray of str
-        Columns of X, where their names are texts.
+    plan_, report_, tables_, features_, dtypes_ : JoinPlan, AugmentReport, list, list, dict
+        The joins; what was joined and refused, and why; tables, columns and their dtypes.
+    n_features_in_, feature_names_in_ : int, ndarray of str
 
     Raises
     ------
-    InvalidParameterError, InvalidTypeError, ColumnNotFoundError
-        By `fit`, if an argument is illegal.
-    TableChangedError
-        By `transform`, if a table has changed since it was indexed or since `fit`, or has left the lake.
-
-    See Also
-    --------
-    dfjoin.auto_join : the same joins by hand.
-    dfjoin.Lake.paths : the ways to a table.
+    InvalidParameterError, InvalidTypeError, ColumnNotFoundError, TableChangedError
+        By `fit`, if an argument is illegal; by `transform`, if a table has changed.
 
     Notes
     -----
-    What is measured on held-out rows is measured on other keys: rows of one key are in one fold, or those of one of the
-    `groups` that are passed to `fit` (by metadata routing in a pipeline, after ``set_fit_request(groups=True)``). A
-    model that gets the key itself as a feature, and meets the same keys again, needs the tables less than this says.
-
-    A table is refused whole if a column of it is the target, in whatever spelling, unit or order, or if it has nearly
-    all columns of X, row by row: a copy of the frame. A column is suspicious if it has bands of the target, is a part
-    of it that makes it exactly with other columns, has group means in which the own rows are counted, or explains 95 %
-    of its variance alone on held-out rows, or 50 % under a name like that of the target. None of these is suspicious
-    where `as_of` shows that it was known before; a column of dates that lie before those of X is told alone.
-
-    Ctrl-C during `fit` ends the search, and what was found until then is kept; ``report_.stopped`` says so. Of more
-    than 20,000 rows, 20,000 are drawn to choose by. O(tables × rows) for the joins; the models of a selection have all
-    columns three times for each of five folds.
-
-    Sources: the order of search and the choice by relevance and redundancy are AutoFeat's (Ionescu et al., ICDE 2024);
-    columns are eliminated recursively with cross-validation (Guyon et al., Machine Learning 46, 2002) by what shuffled
-    values cost (Breiman, Machine Learning 45, 2001), where ARDA (Chepurko et al., PVLDB 2020) injects noise.
+    All arguments, what counts as a leak, costs and sources: :doc:`/reference/augment_details`.
 
     Examples
     --------
@@ -205,8 +114,7 @@ class LakeAugmenter(_base.TransformerMixin, _base.BaseEstimator):
     >>> lake = dfjoin.build_lake({"area": area}, tempfile.mkdtemp() + "/lake", engine="inline", progress=False)
     >>> X = pd.DataFrame({"land": land * 5, "weight": np.linspace(1, 3, 120)})
     >>> y = 2 * np.tile(area["area"], 5) ** 0.5 + X["weight"] + np.random.default_rng(0).normal(0, 0.3, 120)
-    >>> augmenter = dfjoin.LakeAugmenter(lake).fit(X, y)
-    >>> augmenter.transform(X.head(2))
+    >>> dfjoin.LakeAugmenter(lake).fit(X, y).transform(X.head(2))
         land    weight      area
     0  alran  1.000000  1.000000
     1  alnia  1.016807  1.347826

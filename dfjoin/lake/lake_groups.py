@@ -132,34 +132,13 @@ class LakeGroups(OpenedLake):
         Parameters
         ----------
         embedder : str, path, callable or object, optional
-            What makes vectors of texts, in canonical form.
-
-            - None: the embedder that the index has; only segments without vectors are embedded. An index that has
-              none is given ``"ngrams"``.
-            - ``"ngrams"``: vectors of the n-grams of words (1 to 3 characters, 96 numbers). They need no training, are
-              the same in every lake, and find more changed names than trained ones.
-            - ``"fasttext"``: word and n-gram vectors (64 numbers) that are trained here on the texts of the lake: words
-              that stand beside the same words come near each other.
-            - A path: the file of a fastText model (``.bin``), supervised or not.
-            - A model of the package fasttext, loaded or trained; its words and its matrix are read once.
-            - The name of a model of sentence-transformers, as ``"sentence-transformers/all-MiniLM-L6-v2"``, or the
-              directory of one; the extra ``sentence`` installs the library.
-            - An object with ``encode`` (a loaded SentenceTransformer, model2vec), or with ``transform`` (a fitted
-              vectoriser or pipeline of scikit-learn; sparse results of at most 4,096 numbers).
-            - A function of a list of n texts that returns an array of shape (n, d).
-
-            The index keeps the name of a function or object alone: another process makes it known with
-            `dfjoin.register_embedder`, which also gives it a name of your choice.
+            What makes vectors of texts: ``"ngrams"`` (no training), ``"fasttext"`` (trained here on the lake's texts),
+            the file of a fastText model, the name of a model of sentence-transformers, an object with ``encode`` or
+            ``transform``, or a function of a list of texts. None: the embedder that the index has, else ``"ngrams"``.
         abbreviations : dict, optional
-            Words → what they stand for, as ``{"univ": "university"}``: they are written out in the texts of the lake
-            and of queries before these are embedded. For n-grams and fastText they come beside those of dates
-            and addresses (``jan``, ``blvd``); an empty dict: none are written out. Without `embedder` it is
-            ``"ngrams"`` then.
-        engine : {None, "spark", "inline"}
-            Where values are embedded: None (default): by Spark if `spark` is given, else in this process. Training is
-            done in this process in any case.
-        spark : SparkSession, optional
-            The session to use; with ``engine="spark"`` the active one by default, else a local one.
+            Words → what they stand for, as ``{"univ": "university"}``: they are written out before texts are embedded.
+        engine, spark : {None, "spark", "inline"} and SparkSession, optional
+            Where values are embedded: by default by Spark if `spark` is given, else in this process.
         progress : bool, default True
             Show on standard error how far it is, after two seconds.
 
@@ -170,16 +149,10 @@ class LakeGroups(OpenedLake):
 
         Raises
         ------
-        IncompatibleSettingsError
-            If the index keeps no values of its large columns (``keep_sets=False``).
-        InvalidParameterError, InvalidTypeError
-            If `embedder` is none of these, or returns something else than n finite vectors of one length, or others
-            the second time; if a weight of a fastText model is NaN, infinite or above 1e15; if `abbreviations` does not
-            map single words to texts.
-        EngineError
-            If Spark does not start or a task fails; the last line is the cause.
-        ConcurrentCommitError
-            If another writer changed the index meanwhile; nothing is lost, call it again.
+        InvalidParameterError, InvalidTypeError, IncompatibleSettingsError
+            If `embedder` returns no finite vectors of one length; if the index keeps no values (``keep_sets=False``).
+        EngineError, ConcurrentCommitError
+            If a task of Spark fails; if another writer changed the index meanwhile: call it again.
 
         Warns
         -----
@@ -188,31 +161,8 @@ class LakeGroups(OpenedLake):
 
         Notes
         -----
-        No table is read: each distinct value of the columns of text is embedded once. The radius of searches that
-        give none is chosen here for the index and its embedder: values of 32 columns are changed (a typo, another
-        format, an abbreviation, another order of words), and the largest radius is taken at which at most a fifth of
-        what is nearest is a stranger, where half of the values have no partner, and at most 10 values of the lake
-        lie within the radius of a changed value on average. ``attrs["dfjoin"]["searches"]`` of a result shows it
-        and what was found (``expected``). Lakes with fewer than 100 such changed values take 0.3 for
-        n-grams, 0.2 for what is trained here, and 0.06 for other embedders.
-
-        Training takes less than a
-        minute, whatever the size of the lake; embedding 2 to 4 µs a value. A vector takes ``4 d`` bytes, and 70 more
-        for the cells. Tables that are added later get vectors as well.
-
-        fastText models of any origin are applied by kernels of dfjoin, and the package fasttext (extra ``fasttext``)
-        need not be installed: of 100,000 texts in twelve scripts and eight models, supervised or not, the vectors are
-        those of its ``get_sentence_vector`` to the last bit, in an eighth of the time. Training is dfjoin's own as
-        well, since the package's releases 0.9.3 and 0.10.4 start from memory that was never set: in a process that
-        has freed memory, each of 20 trainings met NaN or left weights without sense
-        (``python -m tests.benchmarks.fasttext_library``). `Lake.save_embedder` writes for the package what the lake
-        has trained.
-
-        Tasks of Spark embed stretches of values, then make the cells of a segment each; a task that is lost is
-        repeated, and the index has the files of both engines alike. They map the arrays of a fastText model from a
-        file; a function is pickled once, and each worker process opens it once, so that it may load its model when it
-        is first called. Fewer than 8,192 values are embedded by this process, and so are all where workers do not share
-        files with it.
+        No table is read: each distinct value of the columns of text is embedded once; tables that are added later get
+        vectors as well. All embedders, how the usual radius is chosen, costs: :doc:`/reference/vectors_details`.
         """
         from dfjoin.store import add_groups
 

@@ -10,9 +10,9 @@ from starlette.responses import Response
 from dfjoin.errors import DfjoinError, InvalidParameterError
 from dfjoin.page.column_cards import column_cards
 from dfjoin.page.page_texts import TEXTS
-from dfjoin.page.search_views import accepted
+from dfjoin.page.search_views import accepted, replaced_step
 from dfjoin.page.simple_steps import MEASURES, OPERATORS, TYPES, Drop, Filter, Group, Rename, Retype, Sort, typed_value
-from dfjoin.page.steps import RunSql
+from dfjoin.page.steps import RunSql, json_of_step
 from dfjoin.page.table_views import step_list
 from dfjoin.page.visit import Visit
 from dfjoin.page.work import StepError, TableState
@@ -20,6 +20,13 @@ from dfjoin.page.work import StepError, TableState
 __all__ = ["change", "remove_step", "run_sql", "show_change", "show_sql"]
 
 _LINE = re.compile(r"LINE (\d+): ")
+
+_MOST_BOXES = 200
+"""Columns that have a box in a form; SQL names all."""
+
+_TEXTS = ("kind", "column", "operator", "value", "name", "type")
+_NOTHING: dict[str, Any] = dict.fromkeys(_TEXTS, "") | {"columns": [], "descending": False, "measures": {}}
+"""The fields of simple steps, empty."""
 
 
 def show_sql(visit: Visit) -> Response:
@@ -56,17 +63,24 @@ def run_sql(visit: Visit) -> Response:
 
 
 def show_change(visit: Visit) -> Response:
-    """Show the simple steps."""
-    return _changes(visit, visit.state())
+    """Show the simple steps; one that is to be changed is filled in."""
+    step = replaced_step(visit)
+    return _changes(visit, visit.state(), _NOTHING if step is None else _NOTHING | json_of_step(step))
 
 
-def _changes(visit: Visit, state: TableState, problem: str = "", status: int = 200) -> Response:
+def _changes(visit: Visit, state: TableState, given: dict[str, Any], problem: str = "", status: int = 200) -> Response:
+    """Show the forms; `given` has the fields of the one that is filled in."""
+    kinds = sorted(TEXTS["changes"], key=lambda kind: kind != given["kind"])
     return visit.render(
         "change.html",
         status,
         state=state,
         steps=step_list(state),
+        kinds=kinds,
+        given=given,
+        nothing=_NOTHING,
         names=list(state.frame.columns),
+        n_boxes=_MOST_BOXES,
         operators=OPERATORS,
         types=TYPES,
         measures=MEASURES,
@@ -79,33 +93,43 @@ def _changes(visit: Visit, state: TableState, problem: str = "", status: int = 2
 def change(visit: Visit) -> Response:
     """Make a simple step."""
     state = visit.state()
+    given = _given(visit.fields)
     try:
-        return visit.go(f"/s/{accepted(visit, state, _simple_step(visit.fields, state))}")
+        return visit.go(f"/s/{accepted(visit, state, _simple_step(given, state))}")
     except StepError as error:
         if error.number != len(state.recipe.steps) + 1:
             raise
-        return _changes(visit, state, str(error), 400)
+        return _changes(visit, state, given, str(error), 400)
     except DfjoinError as error:
-        return _changes(visit, state, str(error), 400)
+        return _changes(visit, state, given, str(error), 400)
 
 
-def _simple_step(fields: Any, state: TableState) -> Any:
-    """Read a simple step from a form."""
-    kind, column = str(fields.get("kind", "")), str(fields.get("column", ""))
-    columns = list(dict.fromkeys(map(str, fields.getlist("columns"))))
+def _given(fields: Any) -> dict[str, Any]:
+    """Read what a person filled in, as the steps name it."""
+    texts = {name: str(fields.get(name, "")) for name in _TEXTS}
+    rules = [(name.removeprefix("measure."), str(rule)) for name, rule in fields.items() if name.startswith("measure.")]
+    return texts | {
+        "columns": list(dict.fromkeys(map(str, fields.getlist("columns")))),
+        "descending": bool(fields.get("descending")),
+        "measures": {name: rule for name, rule in rules if rule},
+    }
+
+
+def _simple_step(given: dict[str, Any], state: TableState) -> Any:
+    """Make a simple step of what a person filled in."""
+    kind, column, columns = given["kind"], given["column"], given["columns"]
     if kind == "rename":
-        return Rename(column, str(fields.get("name", "")).strip())
+        return Rename(column, given["name"].strip())
     if kind == "drop":
         return Drop(columns)
     if kind == "sort":
-        return Sort(columns, descending=bool(fields.get("descending")))
+        return Sort(columns, descending=given["descending"])
     if kind == "retype":
-        return Retype(column, str(fields.get("type", "")))
+        return Retype(column, given["type"])
     if kind == "group":
-        rules = {name: str(fields.get(f"measure.{name}", "")) for name in state.frame.columns}
-        return Group(columns, {name: rule for name, rule in rules.items() if rule and name not in columns})
+        return Group(columns, {name: rule for name, rule in given["measures"].items() if name not in columns})
     if kind == "filter" and column in state.frame.columns:
-        operator, text = str(fields.get("operator", "")), str(fields.get("value", ""))
+        operator, text = given["operator"], given["value"]
         if operator in ("is missing", "is there", "contains"):
             return Filter(column, operator, text)
         return Filter(column, operator, *typed_value(state.frame[column], text))

@@ -10,6 +10,7 @@ import pandas as pd
 
 from dfjoin._optional import import_optional
 from dfjoin.errors import InvalidParameterError
+from dfjoin.page.page_texts import refusal
 
 __all__ = ["WRITERS", "escaped_formulas", "write_frame"]
 
@@ -58,7 +59,7 @@ def _escaped(cell: Any) -> Any:
 
 def _refuse_left(is_left: Callable[[], bool]) -> None:
     if is_left():
-        raise InvalidParameterError("the download was cancelled")
+        raise InvalidParameterError(refusal("download_cancelled"))
 
 
 def _write_csv(df: pd.DataFrame, path: Path, is_left: Callable[[], bool]) -> None:
@@ -75,10 +76,7 @@ def _write_parquet(df: pd.DataFrame, path: Path, is_left: Callable[[], bool]) ->
 def _write_excel(df: pd.DataFrame, path: Path, is_left: Callable[[], bool]) -> None:
     """Write one sheet; a text is written as a text, whatever it begins with."""
     if len(df) > _EXCEL_ROWS or df.shape[1] > _EXCEL_COLUMNS:
-        raise InvalidParameterError(
-            f"Excel holds {_EXCEL_ROWS:,} rows and {_EXCEL_COLUMNS:,} columns, and the table has {len(df):,} and "
-            f"{df.shape[1]:,}; take CSV or Parquet"
-        )
+        raise InvalidParameterError(refusal("excel_holds", _EXCEL_ROWS, _EXCEL_COLUMNS, *df.shape))
     openpyxl = import_optional("openpyxl", extra="page", purpose="writing Excel")
     cells = import_optional("openpyxl.cell", extra="page", purpose="writing Excel")
     illegal = import_optional("openpyxl.cell.cell", extra="page", purpose="writing Excel").ILLEGAL_CHARACTERS_RE

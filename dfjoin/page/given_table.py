@@ -28,8 +28,9 @@ from dfjoin._optional import import_optional
 from dfjoin.api import build_lake
 from dfjoin.errors import DfjoinError, TableReadError, warn
 from dfjoin.page.limited_process import LimitedProcess
+from dfjoin.page.page_texts import refusal
 
-__all__ = ["DIALECT_OPTIONS", "GivenTable", "read_given", "read_here"]
+__all__ = ["DIALECT_OPTIONS", "GivenTable", "read_given", "read_here", "read_own"]
 
 DIALECT_OPTIONS = ("delimiter", "decimal", "header", "encoding")
 """What a person may say of a delimited text, arguments of `dfjoin.build_lake`."""
@@ -130,6 +131,11 @@ def read_given(path: Path, options: dict[str, Any], table: str | None = None) ->
         _AT_ONCE.release()
 
 
+def read_own(path: Path, options: dict[str, Any], table: str | None = None) -> GivenTable:
+    """Read a table of a file as `read_given` does, in this process: the person who starts the server named the file."""
+    return GivenTable(**read_here(path, options, table, UNPACKED_BYTES))
+
+
 @atexit.register
 def _end_idle() -> None:
     """End the process that waits, with the one that started it."""
@@ -158,12 +164,9 @@ def _run_process(directory: Path) -> None:
         else:
             _idle.append(process)
     if stopped == "time":
-        raise TableReadError(f"the file cannot be read: it takes more than {SECONDS} seconds; bring a part of it")
+        raise TableReadError(refusal("file_time", SECONDS))
     if stopped:
-        raise TableReadError(
-            f"the file cannot be read: it needs more than {MEMORY_BYTES >> 30} GB of memory, or is damaged; "
-            "bring a part of it"
-        )
+        raise TableReadError(refusal("file_memory", MEMORY_BYTES >> 30))
 
 
 def read_here(path: Path, options: dict[str, Any], table: str | None, most_bytes: int) -> dict[str, Any]:
@@ -191,11 +194,11 @@ def read_here(path: Path, options: dict[str, Any], table: str | None, most_bytes
         try:
             lake = build_lake(str(readable), Path(directory) / "index", engine="inline", progress=False, **options)
         except DfjoinError as error:
-            raise TableReadError(f"the file cannot be read: {error}") from error
+            raise TableReadError(refusal("file", error)) from error
         info, tables = lake.info(), lake.tables
         if not len(tables):
-            reason = info["skipped"][0]["reason"] if info["skipped"] else "it holds no table"
-            raise TableReadError(f"the file cannot be read: {reason}")
+            reason = info["skipped"][0]["reason"] if info["skipped"] else refusal("file_empty")
+            raise TableReadError(refusal("file", reason))
         names = tables["table"].tolist()
         chosen = names[0] if table is None else table
         told = lake.describe(chosen)
@@ -222,7 +225,7 @@ def _refuse_large(path: Path, most_bytes: int) -> None:
     except (OSError, EOFError, ValueError, lzma.LZMAError, zipfile.BadZipFile, NotImplementedError, RuntimeError):
         return  # the reader says what is wrong with it
     if n_bytes > most_bytes:
-        raise TableReadError(f"the file has more than {most_bytes >> 30} GB when it is unpacked; bring a part of it")
+        raise TableReadError(refusal("file_unpacked", most_bytes >> 30))
 
 
 def _unpacked(file: IO[bytes], name: str, most: int) -> int:
@@ -247,7 +250,7 @@ def _unpacked_members(file: IO[bytes], most: int) -> int:
         for member in members:
             name = member.filename.lower()
             if PurePosixPath(name).suffix in (*_SQLITE, *_DUCKDB):
-                raise TableReadError("an archive that holds a database cannot be brought; bring the database itself")
+                raise TableReadError(refusal("file_archive"))
             if n_bytes > most:
                 break
             if PurePosixPath(name).suffix in (*_STREAMS, ".zst", *_COLUMNAR):
@@ -343,7 +346,7 @@ def _without_views(path: Path) -> Iterator[Path]:
         try:
             (_drop_views_of_sqlite if ending in _SQLITE else _drop_views_of_duckdb)(copy)
         except Exception as error:  # of either library
-            raise TableReadError(f"the file cannot be read: {error}") from error
+            raise TableReadError(refusal("file", error)) from error
         yield copy
 
 

@@ -15,6 +15,7 @@ import pandas as pd
 from dfjoin.api import discover_joinable
 from dfjoin.errors import ColumnNotFoundError, InvalidParameterError, did_you_mean, shortlist
 from dfjoin.page.column_cards import is_place
+from dfjoin.page.page_texts import refusal
 from dfjoin.page.work import TableState, Work
 
 __all__ = [
@@ -108,11 +109,14 @@ class SearchForm:
     def arguments(self) -> dict[str, Any]:
         """Return the arguments of `dfjoin.discover_joinable`, without the frame and the lake."""
         way = WAYS[self.way]
-        told = dict(way.arguments) | {"on": list(self.on) if len(self.on) > 1 else self.on[0], "k": _MOST_HITS}
+        told = dict(way.arguments) | {"on": list(self.on) if len(self.on) > 1 else self.on[0]}
+        told["k"] = None if self.period else _MOST_HITS
         if way.is_ranked:
             told["min_score"] = _SHARES[self.least]
-        if way.is_ranked and self.period:
-            told["families"] = False  # who stands for a family may be found by another period
+        if self.period:
+            told["threshold"] = 0.0  # all of them: the best by this period may not be among the best of all
+            if way.is_ranked:
+                told["families"] = False  # who stands for a family may be found by another period
         if way.radius is not None and self.radius is not None:
             told |= {"radius": self.radius, "radius_unit": way.unit}
         for name in ("tables", "pad", "dayfirst"):
@@ -143,19 +147,17 @@ def search_form(fields: Any, state: TableState) -> SearchForm:
     on = tuple(dict.fromkeys(fields.getlist("on")))
     for name in on:
         if name not in state.frame.columns:
-            raise ColumnNotFoundError(
-                f"`on` must name columns of the table ({shortlist(state.frame.columns)}), got {name!r}"
-                f"{did_you_mean(name, state.frame.columns)}"
-            )
+            known = state.frame.columns
+            raise ColumnNotFoundError(refusal("key_unknown", name, shortlist(known), did_you_mean(name, known)))
     if not on:
-        raise InvalidParameterError("`on` must name a column of the table; choose at least one as the key")
+        raise InvalidParameterError(refusal("key_none"))
     way = fields.get("way", "places" if is_place(list(on)) else "equal")
     least = fields.get("least", "plausible")
     if way not in WAYS or least not in _SHARES:
-        raise InvalidParameterError(f"`way` must be one of {shortlist(WAYS, 6)}, got {way!r}; choose one")
+        raise InvalidParameterError(refusal("one_of", "way", shortlist(WAYS, 6), way))
     period = fields.get("period", "")
     if period and period not in _PERIODS:
-        raise InvalidParameterError(f"`period` must be one of {shortlist(_PERIODS)}, got {period!r:.50}; choose one")
+        raise InvalidParameterError(refusal("one_of", "period", shortlist(_PERIODS), period))
     return SearchForm(
         on,
         way,
@@ -176,7 +178,7 @@ def _usual_radius(way: str) -> float | None:
 def _digits(fields: Mapping[str, str]) -> int:
     text = fields["pad"]
     if text not in map(str, range(1, _MOST_DIGITS + 1)):
-        raise InvalidParameterError(f"`pad` must be a whole number from 1 to {_MOST_DIGITS}, got {text!r:.50}")
+        raise InvalidParameterError(refusal("digits", _MOST_DIGITS, text))
     return int(text)
 
 
@@ -184,7 +186,7 @@ def _number(fields: Mapping[str, str], name: str) -> float:
     try:
         return float(fields[name])
     except ValueError as error:
-        raise InvalidParameterError(f"`{name}` must be a number, got {fields[name]!r:.50}") from error
+        raise InvalidParameterError(refusal("number", name, fields[name])) from error
 
 
 def find(work: Work, state: TableState, form: SearchForm) -> Any:
@@ -197,11 +199,11 @@ def find(work: Work, state: TableState, form: SearchForm) -> Any:
 
 
 def _of_period(hits: Any, period: str) -> Any:
-    """Return the hits that were found by a period."""
+    """Return the best hits that were found by a period."""
     if not period:
         return hits
     found = hits["period"] if "period" in hits else pd.Series(None, hits.index, object)
-    return hits[found.isna() if period == "none" else found == period]
+    return hits[found.isna() if period == "none" else found == period].iloc[:_MOST_HITS]
 
 
 def find_one(work: Work, state: TableState, form: SearchForm, table: str, column: str) -> Any:

@@ -12,6 +12,7 @@ import pandas as pd
 from dfjoin.api import auto_join, discover_joinable
 from dfjoin.errors import DfjoinError, InvalidParameterError, TableNotFoundError, shortlist
 from dfjoin.page.hit_search import WAYS, SearchForm, find_one
+from dfjoin.page.page_texts import refusal
 from dfjoin.page.state_files import as_stored
 from dfjoin.page.work import TableState, Work
 
@@ -85,7 +86,7 @@ def join_form(fields: Any, search: SearchForm) -> JoinForm:
     """Read the form of a join; boxes count only where the form says that it has them."""
     how = fields.get("how", "left")
     if how not in HOWS:
-        raise InvalidParameterError(f"`how` must be one of {shortlist(HOWS)}, got {how!r}")
+        raise InvalidParameterError(refusal("one_of", "how", shortlist(HOWS), how))
     columns = tuple(fields.getlist("bring")) if fields.get("chosen") else None
     rules = tuple(
         (name.removeprefix("rule."), value)
@@ -133,9 +134,7 @@ def preview(work: Work, state: TableState, form: JoinForm) -> JoinPreview:
 def _preview(work: Work, state: TableState, form: JoinForm) -> JoinPreview:
     hits = find_one(work, state, form.search, form.table, form.column)
     if not len(hits):
-        raise TableNotFoundError(
-            f"the search does not find {form.table!r} column {form.column!r} any more; search again"
-        )
+        raise TableNotFoundError(refusal("hit_gone", form.table, form.column))
     joined = auto_join(state.frame, hits, **form.arguments())
     told = joined.attrs["dfjoin"]
     report = told["joined"][0] if told["joined"] else {}

@@ -13,6 +13,7 @@ from starlette.responses import FileResponse, PlainTextResponse, Response
 
 from dfjoin.errors import InvalidParameterError, shortlist
 from dfjoin.page.export import WRITERS, write_frame
+from dfjoin.page.page_texts import refusal
 from dfjoin.page.scripts import notebook, script, spark_script, spark_stops
 from dfjoin.page.table_views import step_list
 from dfjoin.page.visit import Visit
@@ -48,10 +49,10 @@ def download(visit: Visit) -> Response:
         source = state.recipe.source
         path = visit.work.files.source(source["sha256"], source["file"])
         if path is None:
-            raise InvalidParameterError(f"the file {source['name']!r} is not kept here any more; bring it again")
+            raise InvalidParameterError(refusal("file_gone", source["name"]))
         return FileResponse(path, filename=source["file"])
     if form not in WRITERS:
-        raise InvalidParameterError(f"`format` must be one of {shortlist([*WRITERS, *_CODES], 9)}, got {form!r:.40}")
+        raise InvalidParameterError(refusal("one_of", "format", shortlist([*WRITERS, *_CODES], 9), form))
     directory = tempfile.TemporaryDirectory()
     path = Path(directory.name) / f"table.{form}"
     try:

@@ -1,10 +1,10 @@
-"""All that the page says, in English: the one file to translate. Refusals are errors, as in all of dfjoin."""
+"""All that the page says, in English: the one file to translate. What the library says itself stays as it says it."""
 
 from __future__ import annotations
 
 from typing import Any
 
-__all__ = ["TEXTS"]
+__all__ = ["TEXTS", "refusal"]
 
 TEXTS: dict[str, Any] = {
     "language": "en",
@@ -99,6 +99,7 @@ TEXTS: dict[str, Any] = {
     "open_before": "Open the table before it",
     "leave_out": "Leave the step out and run the rest",
     "begin_anew": "Begin with another table",
+    "go_back": "Back to the table",
     "unknown_state": "There is no such table here",
     "unknown_state_why": "The address names steps that this computer does not keep. Ask for the script of them.",
     "not_found": "There is no such page",
@@ -112,6 +113,7 @@ TEXTS: dict[str, Any] = {
     "which_table": "Table of the file",
     "recognised": "as recognised",
     "read_anew": "Read it so",
+    "formats": {"delimited": "delimited text"},
     "dialect": {
         "delimiter": (
             "Delimiter",
@@ -186,6 +188,7 @@ TEXTS: dict[str, Any] = {
     "radius_none": "It takes in equal values alone.",
     "search_again": "Search so",
     "not_prepared": "The index is not prepared for this",
+    "not_prepared_why": "Choose another way above, or ask who keeps the index to prepare it. It answers:",
     "nothing_found": "Nothing was found",
     "try_this": "What may help",
     "try_weak": "Show weak candidates, too",
@@ -298,6 +301,9 @@ TEXTS: dict[str, Any] = {
         "drop": "Drop columns",
         "group": "Group",
     },
+    "first_boxes": "The first {} columns are offered; SQL can name the others.",
+    "replaces": "What you choose here takes the place of a step. The steps behind it are run again.",
+    "keep_as_is": "Leave it as it is",
     "condition": "Condition",
     "operators": {"contains": "contains", "is missing": "is missing", "is there": "is there"},
     "value": "Value",
@@ -306,7 +312,7 @@ TEXTS: dict[str, Any] = {
     "new_name": "New name",
     "type": "Type",
     "measured": "Measured by",
-    "not_measured": "not",
+    "not_measured": "not measured",
     # Leave
     "leave_table": "The table",
     "escape": "Escape what a spreadsheet takes for a formula",
@@ -368,5 +374,56 @@ TEXTS: dict[str, Any] = {
     "refused_origin": "This request comes from another site.",
     "refused_size": "A request must be smaller than {} MB.",
     "refused_token": "Open the address that the server printed: it holds the token.",
+    # Refusals on a page
+    "refusals": {
+        "one_of": "`{}` must be one of {}, got {!r:.50}; choose one",
+        "number": "`{}` must be a number, got {!r:.50}; type one",
+        "digits": "`pad` must be a whole number from 1 to {}, got {!r:.50}; type one",
+        "precision": "`precision` must be a number from 0 to 1, got {!r:.50}; type one",
+        "key_none": "No column is chosen. Choose at least one as the key.",
+        "key_unknown": "`on` must name columns of the table ({1}), got {0!r}{2}; choose one",
+        "hit_unknown": "`table` and `column` must name a hit of the search; search again",
+        "hit_gone": "the search does not find {!r} column {!r} any more; search again",
+        "review_unknown": "`on` and `table` must name a column of the table and a table of the lake; search again",
+        "partner": "the right partner must be a value of the column {!r} of {!r}, got {!r}{}; choose one of its values",
+        "same_names": "a table must have different names of columns, got two of {!r}; rename one",
+        "mixed_cells": "a column of the table must have cells of one type, but they are mixed ({}); change its type",
+        "no_file": "No file is chosen. Choose one, or drop it on the page.",
+        "no_cells": "Nothing is pasted. Paste the cells of a table, with their header.",
+        "no_reading": "only a file that was brought can be read in another way",
+        "file": "the file cannot be read: {}",
+        "file_empty": "it holds no table",
+        "file_gone": "the file {!r} is not kept here any more; bring it again, and this page opens as before",
+        "file_time": "the file cannot be read: it takes more than {} seconds; bring a part of it",
+        "file_memory": "the file cannot be read: it needs more than {} GB of memory, or is damaged; bring a part of it",
+        "file_unpacked": "the file has more than {} GB when it is unpacked; bring a part of it",
+        "file_archive": "an archive that holds a database cannot be brought; bring the database itself",
+        "excel_holds": "Excel holds {:,} rows and {:,} columns, and the table has {:,} and {:,}; take CSV or Parquet",
+        "download_cancelled": "the download was cancelled",
+        "steps_cancelled": "the steps were cancelled",
+        "step_fields": "a step must be what the page wrote, but a field is missing ({}); begin with another table",
+        "step_column": "the step needs the column {!r}, and the table has {}{}; change the step",
+        "step_name": "the new name must be one that no column has, got {!r}; choose another",
+        "step_drop": "name at least one column to drop, and leave one in the table",
+        "step_sort": "name at least one column to sort by",
+        "step_value": "`value` must be of the type of the column {!r} ({}), got {!r}; type such a value",
+        "step_type": "no value of the column {!r} can be read as {}, such as {!r}; choose another",
+        "step_group": "a group must have a column, and measures of {}, got {!r}; choose one",
+        "no_column": "no column",
+        "step_measure": "a measure does not apply to the type of its column ({}); choose another",
+        "sql_select": "`query` must be one SELECT over the table {}; write a single statement",
+        "sql_long": "`query` must have at most {:,} characters, got {:,}; make it shorter",
+        "sql_result": "the result of the query cannot be a table ({}); cast its columns",
+        "sql_time": "the query was stopped: it took more than {:g} seconds",
+        "sql_memory": "the query was stopped: it needs more than {:,} MB; take fewer or smaller rows",
+        "sql_large": "the query was stopped: its result has more than {:,} MB; add a LIMIT or a condition",
+        "sql_cancelled": "the query was stopped: it was cancelled",
+    },
 }
 """Key → text, or a group of texts; braces are filled in."""
+
+
+def refusal(name: str, *values: Any) -> str:
+    """Fill in the text of an error that a person reads on a page."""
+    text: str = TEXTS["refusals"][name]
+    return text.format(*values)

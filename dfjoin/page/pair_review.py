@@ -10,6 +10,7 @@ import pandas as pd
 
 from dfjoin.api import auto_join
 from dfjoin.errors import InvalidParameterError, TableNotFoundError, did_you_mean
+from dfjoin.page.page_texts import refusal
 from dfjoin.page.steps import JoinPaired
 from dfjoin.page.work import TableState, Work
 
@@ -135,13 +136,11 @@ def review_form(fields: Any, state: TableState, work: Work) -> ReviewForm:
     """Read the form: the join, earlier answers, and those that are new."""
     on, table, right_on = (str(fields.get(name, "")) for name in ("on", "table", "column"))
     if on not in state.frame.columns or not work.lake.has_table(table):
-        raise TableNotFoundError(
-            "`on` and `table` must name a column of the table and a table of the lake; search again"
-        )
+        raise TableNotFoundError(refusal("review_unknown"))
     try:
         precision = min(1.0, max(0.0, float(fields.get("precision", 0.9))))
     except ValueError as error:
-        raise InvalidParameterError("`precision` must be a number from 0 to 1") from error
+        raise InvalidParameterError(refusal("precision", fields.get("precision"))) from error
     answers: dict[tuple[str, str], bool] = {}
     lefts, rights, told = (list(map(str, fields.getlist(name))) for name in ("left", "right", "said"))
     for left, right, said in zip(lefts, rights, told, strict=False):
@@ -165,10 +164,7 @@ def _require_partner(work: Work, table: str, column: str, partner: str) -> None:
     """Raise where a value that a person typed is none of the table."""
     known = work.kept(("partners", table, column), lambda: set(_keys_of(work.lake.table(table, column)[column])))
     if partner not in known:
-        raise InvalidParameterError(
-            f"the right partner must be a value of the column {column!r} of {table!r}, got {partner!r}"
-            f"{did_you_mean(partner, known)}; choose one of its values"
-        )
+        raise InvalidParameterError(refusal("partner", column, table, partner, did_you_mean(partner, known)))
 
 
 def _keys_of(cells: pd.Series) -> list[str]:

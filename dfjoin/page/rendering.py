@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from functools import cache
+from numbers import Number
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -51,8 +53,9 @@ def environment() -> jinja2.Environment:
     made.filters |= {
         "bar": _bar,
         "bars": _bars,
-        "cell": cell_text,
+        "cells": _cells,
         "count": _count,
+        "dialect": _dialect,
         "is_numeric": lambda cells: is_numeric_dtype(cells.dtype) and not is_bool_dtype(cells.dtype),
         "lines": lambda text: Markup(escape(visible_lines(str(text).split("\n")))),
         "n": lambda number: f"{number:,}",
@@ -99,6 +102,13 @@ def _percent(share: float) -> str:
     return f"{min(99, max(1, rounded))} %" if 0 < share < 1 else f"{rounded} %"
 
 
+def _dialect(text: str) -> str:
+    """Write how a text is delimited, with the delimiter as a word."""
+    delimiter, *others = text.split(" · ")
+    words = dict(TEXTS["dialect"]["delimiter"][1])
+    return " · ".join([words.get(delimiter, delimiter), *others])
+
+
 def _count(number: int, noun: str) -> str:
     """Write a number with its noun."""
     one, several = TEXTS["nouns"][noun]
@@ -109,6 +119,19 @@ def shown_part(df: pd.DataFrame, most_rows: int) -> pd.DataFrame:
     """Return the first rows and columns of a frame, as many as a page shows."""
     n_columns = min(df.shape[1], _MOST_COLUMNS)
     return df.iloc[: min(most_rows, max(5, _MOST_CELLS // max(1, n_columns))), :n_columns]
+
+
+def _cells(df: pd.DataFrame, new: list[str]) -> Iterator[Any]:
+    """Write the rows of a frame: the text of each cell, and the classes by which it is drawn."""
+    columns = [
+        [(cell_text(value), " ".join(("new",) * (name in new) + ("number",) * _is_number(value))) for value in cells]
+        for name, cells in ((name, df[name].tolist()) for name in df.columns)
+    ]
+    return zip(*columns, strict=True)
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (int, float, Number)) and not isinstance(value, bool)
 
 
 def cell_text(value: Any) -> str | None:

@@ -9,6 +9,7 @@ from typing import Any
 from dfjoin._visible import visible
 from dfjoin.errors import InvalidParameterError
 from dfjoin.lake import Lake
+from dfjoin.page.page_texts import TEXTS
 from dfjoin.page.sql_query import typed_frame
 from dfjoin.page.state_files import Recipe
 from dfjoin.page.steps import TableStep, step_of
@@ -101,7 +102,7 @@ def spark_script(recipe: Recipe, lake: Lake) -> str:
     """
     stop = spark_stops(recipe)
     if stop:
-        raise InvalidParameterError(f"a script for Spark cannot be written, since a step has no such form: {stop}")
+        raise InvalidParameterError(TEXTS["no_spark"].format(stop))
     body = [_source(recipe.source), "df = spark.createDataFrame(pa.Table.from_pandas(df, preserve_index=False))"]
     for values in recipe.steps:
         step = step_of(values)

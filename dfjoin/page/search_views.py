@@ -30,7 +30,7 @@ from dfjoin.page.join_preview import (
     nearest_partners,
     preview,
 )
-from dfjoin.page.page_texts import TEXTS
+from dfjoin.page.page_texts import TEXTS, refusal
 from dfjoin.page.rendering import shown_part
 from dfjoin.page.state_files import Recipe
 from dfjoin.page.steps import JoinFound, json_of_step, step_of
@@ -66,9 +66,12 @@ def search(visit: Visit) -> Response:
         why = TEXTS["no_period"] if form.period and not len(hits) else hits.why_empty()
     except IncompatibleSettingsError as error:
         hits, problem = None, str(error)
-    brought = [] if hits is None else brought_columns(visit.work, hits)
+    rows, brought = (
+        ([], [])
+        if hits is None
+        else visit.work.kept(("rows", state.name, form), lambda: (_rows(hits), brought_columns(visit.work, hits)))
+    )
     kept = [] if hits is None else narrowed(hits, visit.fields, brought)
-    rows = [] if hits is None else zip(_rows(hits), brought, kept, strict=True)
     return visit.render(
         "search.html",
         state=state,
@@ -77,7 +80,7 @@ def search(visit: Visit) -> Response:
         ways=WAYS,
         has_dates=_has_dates(state, form, hits),
         n_hits=0 if hits is None else len(hits),
-        hits=[_hit(row, names) for row, names, is_kept in rows if is_kept],
+        hits=[_hit(row, names) for row, names, is_kept in zip(rows, brought, kept, strict=True) if is_kept],
         n_cards=_SHOWN_CARDS,
         facets=None if hits is None else facets_of(hits, brought),
         narrowing={name: visit.fields.get(name, "") for name in ("verdict", "folder", "word")},
@@ -123,7 +126,7 @@ def _picked(visit: Visit) -> tuple[TableState, SearchForm, Any]:
     form = search_form(visit.fields, state)
     hits = find_one(visit.work, state, form, visit.fields.get("table", ""), visit.fields.get("column", ""))
     if not len(hits):
-        raise InvalidParameterError("`table` and `column` must name a hit of the search; search again")
+        raise InvalidParameterError(refusal("hit_unknown"))
     return state, form, hits
 
 
@@ -145,7 +148,7 @@ def family(visit: Visit) -> Response:
         (hits["table"] == visit.fields.get("table", "")) & (hits["column"] == visit.fields.get("column", ""))
     )
     if not chosen.size:
-        raise InvalidParameterError("`table` and `column` must name a hit of the search; search again")
+        raise InvalidParameterError(refusal("hit_unknown"))
     return visit.part("family.html", members=hits.similar(int(chosen[0])).to_dict("records"), form=form, state=state)
 
 

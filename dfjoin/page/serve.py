@@ -189,13 +189,15 @@ def _work(lake: Lake, home: Path) -> Any:
 
 def _first_path(work: Any, df: Any) -> str:
     """Keep the table to begin with; return the path of its page."""
+    from dfjoin.page.given_table import read_own
+
     if df is None:
         return "/"
     if not isinstance(df, pd.DataFrame):
         path = Path(df)
         if not path.is_file():
             raise InvalidParameterError(f"`table` must be an existing file, got {str(df)!r}; check the spelling")
-        return f"/s/{work.start_with_file(path.name, path)}"
+        return f"/s/{work.start_with_file(path.name, path, read_own)}"
     with tempfile.TemporaryDirectory() as directory:
         return f"/s/{work.start_with_frame(df, Path(directory) / 'frame.parquet')}"
 

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import pandas as pd
 
 from dfjoin.errors import ColumnNotFoundError, InvalidParameterError, did_you_mean, shortlist
-from dfjoin.page.page_texts import TEXTS
+from dfjoin.page.page_texts import TEXTS, refusal
 
 __all__ = ["MEASURES", "OPERATORS", "TYPES", "Drop", "Filter", "Group", "Rename", "Retype", "Sort", "typed_value"]
 
@@ -39,10 +39,8 @@ _COMPARE: dict[str, Callable[[Any, Any], Any]] = {
 def _require(df: pd.DataFrame, *names: str) -> None:
     missing = [name for name in names if name not in df.columns]
     if missing:
-        raise ColumnNotFoundError(
-            f"the step needs the column {missing[0]!r}, and the table has {shortlist(df.columns)}"
-            f"{did_you_mean(missing[0], df.columns)}; change the step"
-        )
+        name, known = missing[0], df.columns
+        raise ColumnNotFoundError(refusal("step_column", name, shortlist(known), did_you_mean(name, known)))
 
 
 @dataclass(frozen=True)
@@ -57,9 +55,7 @@ class Rename:
         """Rename the column."""
         _require(df, self.column)
         if not self.name.strip() or (self.name != self.column and self.name in df.columns):
-            raise InvalidParameterError(
-                f"the new name must be one that no column has, got {self.name!r}; choose another"
-            )
+            raise InvalidParameterError(refusal("step_name", self.name))
         return df.rename(columns={self.column: self.name})
 
     def title(self) -> str:
@@ -86,7 +82,7 @@ class Drop:
         """Drop the columns."""
         _require(df, *self.columns)
         if not self.columns or len(set(self.columns)) >= df.shape[1]:
-            raise InvalidParameterError("name at least one column to drop, and leave one in the table")
+            raise InvalidParameterError(refusal("step_drop"))
         return df.drop(columns=self.columns)
 
     def title(self) -> str:
@@ -126,14 +122,12 @@ class Filter:
         if self.operator == "contains":
             return df[cells.astype("string").str.contains(str(self.value), case=False, regex=False, na=False)]
         if self.operator not in _COMPARE:
-            raise InvalidParameterError(f"`operator` must be one of {shortlist(OPERATORS, 9)}, got {self.operator!r}")
+            raise InvalidParameterError(refusal("one_of", "operator", shortlist(OPERATORS, 9), self.operator))
         value = pd.Timestamp(self.value) if self.is_date else self.value
         try:
             return df[cells.notna() & _COMPARE[self.operator](cells, value)]
         except TypeError as error:
-            raise InvalidParameterError(
-                f"`value` must be of the type of the column {self.column!r} ({cells.dtype}), got {self.value!r}"
-            ) from error
+            raise InvalidParameterError(refusal("step_value", self.column, cells.dtype, self.value)) from error
 
     def title(self) -> str:
         """Say what the step does."""
@@ -176,9 +170,7 @@ def typed_value(cells: pd.Series, text: str) -> tuple[Any, bool]:
         if pd.api.types.is_datetime64_any_dtype(cells.dtype):
             return pd.Timestamp(text, tz=getattr(cells.dtype, "tz", None)).isoformat(), True
     except (ValueError, OverflowError) as error:
-        raise InvalidParameterError(
-            f"`value` must be of the type of the column {cells.name!r} ({cells.dtype}), got {text!r}; type such a value"
-        ) from error
+        raise InvalidParameterError(refusal("step_value", cells.name, cells.dtype, text)) from error
     return text, False
 
 
@@ -204,6 +196,8 @@ class Sort:
     def run(self, df: pd.DataFrame, lake: Any) -> pd.DataFrame:
         """Sort the rows."""
         _require(df, *self.columns)
+        if not self.columns:
+            raise InvalidParameterError(refusal("step_sort"))
         return df.sort_values(self.columns, ascending=not self.descending, kind="stable", ignore_index=True)
 
     def title(self) -> str:
@@ -248,7 +242,12 @@ class Retype:
             numbers = pd.to_numeric(cells, errors="coerce")
             changed = numbers.astype("Float64") if self.type == "number" else numbers.round().astype("Int64")
         else:
-            raise InvalidParameterError(f"`type` must be one of {shortlist(TYPES)}, got {self.type!r}")
+            raise InvalidParameterError(refusal("one_of", "type", shortlist(TYPES), self.type))
+        is_there = cells.notna()
+        if is_there.any() and not changed[is_there].notna().any():
+            raise InvalidParameterError(
+                refusal("step_type", self.column, TEXTS["kinds"][self.type], cells[is_there].iloc[0])
+            )
         df = df.copy(deep=False)
         df[self.column] = changed
         return df
@@ -280,14 +279,12 @@ class Group:
         _require(df, *self.columns, *self.measures)
         bad = [rule for rule in self.measures.values() if rule not in MEASURES]
         if bad or not self.columns:
-            got = bad[0] if bad else "no column"
-            raise InvalidParameterError(
-                f"a group must have a column, and measures of {shortlist(MEASURES, 9)}, got {got!r}; choose one"
-            )
+            got = bad[0] if bad else refusal("no_column")
+            raise InvalidParameterError(refusal("step_group", shortlist(MEASURES, 9), got))
         try:
             return df.groupby(self.columns, dropna=False, sort=True).agg(**self._named()).reset_index()
         except (TypeError, ValueError, NotImplementedError) as error:
-            raise InvalidParameterError(f"a measure does not apply to the type of its column ({error})") from error
+            raise InvalidParameterError(refusal("step_measure", error)) from error
 
     def _named(self) -> dict[str, tuple[str, str]]:
         named = {"rows" if "rows" not in self.columns else "n_rows": (self.columns[0], "size")}

@@ -121,5 +121,14 @@ def _problem(request: Request, error: Any) -> Response:
     site = request.app.state.site
     page = environment().get_template("problem.html")
     lake = None if site.work is None else site.work.lake
-    values = {"title": title, "text": text, "lake": lake, "warnings": [], "fields": {}, "path": "", "visit": None}
+    values = {
+        "title": title,
+        "text": text,
+        "lake": lake,
+        "warnings": [],
+        "fields": {},
+        "path": "",
+        "visit": None,
+        "state": "",
+    }
     return HTMLResponse(page.render(**values), status)

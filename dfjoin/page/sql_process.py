@@ -44,7 +44,7 @@ def _write_result(connection: Any, request: dict[str, Any], path: Path) -> str:
     """Write the rows of the query; return why it was refused, an empty text if it was not."""
     statements = connection.extract_statements(request["query"])
     if len(statements) != 1 or statements[0].type != duckdb.StatementType.SELECT:
-        return f"`query` must be one SELECT over the table {request['name']}; write a single statement"
+        return str(request["refusals"]["sql_select"])
     result = connection.sql(request["query"])
     reader = (getattr(result, "to_arrow_reader", None) or result.fetch_arrow_reader)(_ROWS_AT_ONCE)
     n_bytes = 0
@@ -52,8 +52,7 @@ def _write_result(connection: Any, request: dict[str, Any], path: Path) -> str:
         for batch in reader:
             n_bytes += batch.nbytes
             if n_bytes > request["memory"]:
-                n_mb = request["memory"] >> 20
-                return f"the query was stopped: its result has more than {n_mb:,} MB; add a LIMIT or a condition"
+                return str(request["refusals"]["sql_large"])
             writer.write_batch(batch)
     return ""
 

@@ -14,6 +14,7 @@ import pyarrow as pa
 from dfjoin._optional import import_optional
 from dfjoin.errors import InvalidParameterError
 from dfjoin.page.limited_process import LimitedProcess
+from dfjoin.page.page_texts import refusal
 
 __all__ = ["TABLE", "SqlLimits", "run_query", "typed_frame"]
 
@@ -83,9 +84,7 @@ def run_query(df: pd.DataFrame, query: str, limits: SqlLimits | None = None) -> 
     limits = limits or SqlLimits()
     import_optional("duckdb", extra="page", purpose="a step of SQL")
     if len(query) > _MOST_CHARACTERS:
-        raise InvalidParameterError(
-            f"`query` must have at most {_MOST_CHARACTERS:,} characters, got {len(query):,}; make it shorter"
-        )
+        raise InvalidParameterError(refusal("sql_long", _MOST_CHARACTERS, len(query)))
     while not _AT_ONCE.acquire(timeout=0.1):
         _refuse_left(limits)
     try:
@@ -99,7 +98,7 @@ def run_query(df: pd.DataFrame, query: str, limits: SqlLimits | None = None) -> 
             with pa.OSFile(str(directory / "result.arrow")) as file:
                 return typed_frame(pa.ipc.open_file(file).read_all())
     except (OSError, pa.ArrowException) as error:
-        raise InvalidParameterError(f"the result of the query cannot be a table ({error}); cast its columns") from error
+        raise InvalidParameterError(refusal("sql_result", error)) from error
     finally:
         _AT_ONCE.release()
 
@@ -111,6 +110,10 @@ def _write_request(directory: Path, df: pd.DataFrame, query: str, limits: SqlLim
         "config": limits.config(),
         "memory": limits.memory,
         "seconds": limits.seconds,
+        "refusals": {
+            "sql_select": refusal("sql_select", TABLE),
+            "sql_large": refusal("sql_large", limits.memory >> 20),
+        },
     }
     (directory / "request.json").write_text(json.dumps(request), "ascii")
     table = pa.Table.from_pandas(df, preserve_index=False)
@@ -126,17 +129,15 @@ def _run_process(directory: Path, limits: SqlLimits) -> None:
     finally:
         process.end()
     if stopped == "time":
-        raise InvalidParameterError(f"the query was stopped: it took more than {limits.seconds:g} seconds")
+        raise InvalidParameterError(refusal("sql_time", limits.seconds))
     if stopped == "ended":  # by the system, since it got no more memory
-        raise InvalidParameterError(
-            f"the query was stopped: it needs more than {limits.memory >> 20:,} MB; take fewer or smaller rows"
-        )
+        raise InvalidParameterError(refusal("sql_memory", limits.memory >> 20))
     _refuse_left(limits)
 
 
 def _refuse_left(limits: SqlLimits) -> None:
     if limits.is_left():
-        raise InvalidParameterError("the query was stopped: it was cancelled")
+        raise InvalidParameterError(refusal("sql_cancelled"))
 
 
 def typed_frame(table: pa.Table) -> pd.DataFrame:

@@ -21,6 +21,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from dfjoin.errors import InvalidParameterError
+from dfjoin.page.page_texts import refusal
 
 __all__ = ["Recipe", "StateFiles", "as_stored", "digest", "stored_table"]
 
@@ -81,15 +82,14 @@ def stored_table(df: pd.DataFrame) -> pa.Table:
         If two columns have one name, or cells of a column have no common type.
     """
     df = df.rename(columns=str)
+    df.attrs = {}  # reports of joins: pandas copies them with each part of a frame
     if not df.columns.is_unique:
         name = df.columns[df.columns.duplicated()][0]
-        raise InvalidParameterError(f"a table must have different names of columns, got two of {name!r}; rename one")
+        raise InvalidParameterError(refusal("same_names", name))
     try:
         return pa.Table.from_pandas(df, preserve_index=False)
     except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError) as error:
-        raise InvalidParameterError(
-            f"a column of the table must have cells of one type, but they are mixed ({error}); change its type"
-        ) from error
+        raise InvalidParameterError(refusal("mixed_cells", error)) from error
 
 
 class StateFiles:

@@ -12,7 +12,7 @@ import pandas as pd
 from dfjoin.api import auto_join
 from dfjoin.errors import InvalidParameterError
 from dfjoin.lake import Lake
-from dfjoin.page.page_texts import TEXTS
+from dfjoin.page.page_texts import TEXTS, refusal
 from dfjoin.page.simple_steps import Drop, Filter, Group, Rename, Retype, Sort
 from dfjoin.page.sql_query import TABLE, SqlLimits, run_query
 
@@ -171,7 +171,7 @@ def step_of(values: dict[str, Any]) -> TableStep:
         fields = dict(values)
         step: TableStep = _KINDS[fields.pop("kind")](**fields)
     except (KeyError, TypeError, AttributeError) as error:
-        raise InvalidParameterError(f"a step must be what the page wrote, but a field is missing ({error})") from error
+        raise InvalidParameterError(refusal("step_fields", error)) from error
     return step
 
 

@@ -12,7 +12,7 @@ from dfjoin.errors import InvalidParameterError, shortlist
 from dfjoin.page.column_cards import column_cards, is_place
 from dfjoin.page.given_table import DIALECT_OPTIONS
 from dfjoin.page.hit_search import WAYS, folder_of, proposed_key
-from dfjoin.page.page_texts import TEXTS
+from dfjoin.page.page_texts import TEXTS, refusal
 from dfjoin.page.rendering import shown_part
 from dfjoin.page.visit import Visit
 from dfjoin.page.work import TableState
@@ -74,7 +74,7 @@ def _tables(visit: Visit) -> dict[str, Any]:
     known = work.kept(("tables",), lambda: work.lake.tables)
     folders = work.kept(("folders",), lambda: known["table"].map(folder_of).value_counts().sort_index())
     if words:
-        found = work.lake.search(words, k=_SHOWN_TABLES)
+        found = work.kept(("words", words), lambda: work.lake.search(words, k=_SHOWN_TABLES))
         rows = [(row.table, row.n_rows, row.n_columns, row.columns) for row in found.itertuples()]
         n_found = len(rows)
     else:
@@ -88,7 +88,7 @@ def upload(visit: Visit) -> Response:
     """Read a file that was brought."""
     file = visit.fields.get("file")
     if file is None or isinstance(file, str) or not file.filename:
-        raise InvalidParameterError("`file` must be a file with a table; choose one, or drop it here")
+        raise InvalidParameterError(refusal("no_file"))
     with tempfile.TemporaryDirectory() as directory:
         path = Path(directory) / "upload"
         with path.open("wb") as kept:
@@ -101,7 +101,7 @@ def paste(visit: Visit) -> Response:
     """Read cells that were pasted; a spreadsheet separates them by tabulators."""
     text = str(visit.fields.get("cells", "")).strip("\r\n")
     if not text.strip():
-        raise InvalidParameterError("`cells` must be the cells of a table; paste some, with their header")
+        raise InvalidParameterError(refusal("no_cells"))
     ending = ".tsv" if "\t" in text.partition("\n")[0] else ".csv"
     with tempfile.TemporaryDirectory() as directory:
         path = Path(directory) / "pasted"
@@ -118,13 +118,13 @@ def read_again(visit: Visit) -> Response:
     """Read the file of a state in another way, and run its steps again."""
     state = visit.state()
     if state.recipe.source["kind"] != "file":
-        raise InvalidParameterError("only a file that was brought can be read in another way")
+        raise InvalidParameterError(refusal("no_reading"))
     options: dict[str, Any] = {}
     for name in DIALECT_OPTIONS:
         value = str(visit.fields.get(name, "")).strip(" ")
         legal = [one for one, _ in TEXTS["dialect"][name][1]]
         if value and value not in legal:
-            raise InvalidParameterError(f"`{name}` must be one of {shortlist(legal)}, got {value!r:.50}")
+            raise InvalidParameterError(refusal("one_of", name, shortlist(legal), value))
         if value:
             options[name] = int(value) if name == "header" else value.replace("\\t", "\t")
     table = str(visit.fields.get("table", "")) or state.recipe.source["table"]
@@ -178,14 +178,7 @@ def _reading(visit: Visit, state: TableState) -> dict[str, Any] | None:
     if source["kind"] != "file" or source["file"] == "frame.parquet":
         return None
     try:
-        given = visit.work.kept(
-            ("reading", state.recipe.first(0).name), lambda: _without_frame(visit.work.read_source(source))
-        )
+        given = visit.work.reading(state.recipe)
     except InvalidParameterError:
         return None
     return {"given": given, "options": source["options"], "names": DIALECT_OPTIONS, "texts": TEXTS["dialect"]}
-
-
-def _without_frame(given: Any) -> dict[str, Any]:
-    fields = ("table", "tables", "dialect", "format", "doubt", "null_spellings")
-    return {name: getattr(given, name) for name in fields}

@@ -106,11 +106,15 @@ class Visit:
             try:
                 return function(self)
             except UnknownState:
-                return self.render("problem.html", 404, title=TEXTS["unknown_state"], text=TEXTS["unknown_state_why"])
+                return self._problem(404, TEXTS["unknown_state"], TEXTS["unknown_state_why"], "")
             except StepError as error:
                 return self.render("broken_step.html", 409, error=error)
             except DfjoinError as error:
-                return self.render("problem.html", 400, title=TEXTS["refused"], text=str(error))
+                return self._problem(400, TEXTS["refused"], str(error), self.request.path_params.get("state", ""))
+
+    def _problem(self, status: int, title: str, text: str, state: str) -> Response:
+        """Say what is wrong, with a way back to the table."""
+        return self.render("problem.html", status, title=title, text=text, state=state)
 
     async def watch(self) -> None:
         """Look whether the person is still there."""

@@ -7,7 +7,7 @@ import threading
 from collections import OrderedDict
 from collections.abc import Callable
 from concurrent.futures import Future
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +16,7 @@ import pandas as pd
 from dfjoin.errors import DfjoinError, InvalidParameterError, warn, warnings_told
 from dfjoin.lake import Lake, open_lake
 from dfjoin.page.given_table import GivenTable, read_given
-from dfjoin.page.page_texts import TEXTS
+from dfjoin.page.page_texts import TEXTS, refusal
 from dfjoin.page.state_files import Recipe, StateFiles, as_stored, digest
 from dfjoin.page.steps import RunSql, TableStep, step_of
 
@@ -140,25 +140,24 @@ class Work:
 
     # Sources -----------------------------------------------------------------------------------------------
 
-    def start_with_file(self, name: str, content: Path, options: dict[str, Any] | None = None) -> str:
+    def start_with_file(self, name: str, content: Path, read: Callable[..., GivenTable] = read_given) -> str:
         """Keep a file that a person brought, read its first table, and return the state."""
         sha256, safe = self.files.keep_source(name, content)
-        source = {"kind": "file", "name": name[:200], "file": safe, "sha256": sha256, "options": options or {}}
-        given = self.read_source(source)
-        return self._keep_read(Recipe({**source, "table": given.table}), given.frame)
+        source = {"kind": "file", "name": name[:200], "file": safe, "sha256": sha256, "options": {}}
+        given = self._read(source, read)
+        return self._keep_read(Recipe({**source, "table": given.table}), given)
 
     def read_again(self, recipe: Recipe, table: str, options: dict[str, Any]) -> str:
         """Read the file of a state in another way, and return the state of the same steps."""
         source = {**recipe.source, "options": options, "table": table}
-        given = self.read_source(source)
-        self._keep_read(Recipe(source), given.frame)
+        self._keep_read(Recipe(source), self._read(source))
         return self.run(Recipe(source, recipe.steps)).name
 
     def start_with_table(self, table: str) -> str:
         """Take a table of the lake, and return the state."""
         frame = as_stored(self.lake.table(table))
         source = {"kind": "lake", "name": table, "sha256": _fingerprint(frame), **self.edition()}
-        return self._keep_read(Recipe(source), frame)
+        return self._keep(Recipe(source), frame)
 
     def edition(self) -> dict[str, Any]:
         """Name the index and its version, as sources and steps of the lake keep them."""
@@ -169,18 +168,26 @@ class Work:
         as_stored(df).to_parquet(content, index=False)
         sha256, safe = self.files.keep_source("frame.parquet", content)
         source = {"kind": "file", "name": "df", "file": safe, "sha256": sha256, "options": {}, "table": safe}
-        return self._keep_read(Recipe(source), as_stored(df))
+        return self._keep(Recipe(source), as_stored(df))
 
-    def read_source(self, source: dict[str, Any]) -> GivenTable:
-        """Read the file of a source, with what is known of how it is written."""
+    def reading(self, recipe: Recipe) -> GivenTable:
+        """Say how the file of a state was read: a `GivenTable` without rows."""
+        first = recipe.first(0)
+        given: GivenTable = self.kept(("reading", first.name), lambda: _without_rows(self._read(first.source)))
+        return given
+
+    def _read(self, source: dict[str, Any], read: Callable[..., GivenTable] = read_given) -> GivenTable:
         path = self.files.source(source["sha256"], source["file"])
         if path is None:
-            raise InvalidParameterError(
-                f"the file {source['name']!r} is not kept here any more; bring it again, and this page opens as before"
-            )
-        return read_given(path, source["options"], source.get("table"))
+            raise InvalidParameterError(refusal("file_gone", source["name"]))
+        return read(path, source["options"], source.get("table"))
 
-    def _keep_read(self, recipe: Recipe, frame: pd.DataFrame) -> str:
+    def _keep_read(self, recipe: Recipe, given: GivenTable) -> str:
+        """Keep what was read of a file, and how, which its page says."""
+        self.kept(("reading", recipe.name), lambda: _without_rows(given))
+        return self._keep(recipe, given.frame)
+
+    def _keep(self, recipe: Recipe, frame: pd.DataFrame) -> str:
         self.files.keep(recipe)
         stored = as_stored(frame)
         self.files.keep_result(_key(recipe, self.lake), stored)
@@ -216,7 +223,7 @@ class Work:
             frame = self._source_frame(recipe, lake)
         for number in range(n_done, len(recipe.steps)):
             if is_left is not None and is_left():
-                raise InvalidParameterError("the steps were cancelled")
+                raise InvalidParameterError(refusal("steps_cancelled"))
             try:
                 step = step_of(recipe.steps[number])
                 made = step.run(frame, lake, is_left) if isinstance(step, RunSql) else step.run(frame, lake)
@@ -241,7 +248,7 @@ class Work:
                 if recipe.source["kind"] == "lake":
                     frame = as_stored(lake.table(recipe.source["name"]))
                 else:
-                    frame = as_stored(self.read_source(recipe.source).frame)
+                    frame = as_stored(self._read(recipe.source).frame)
             except DfjoinError as error:
                 raise StepError(0, str(error), recipe) from error
             self.files.keep_result(_key(first, lake), frame)
@@ -325,6 +332,10 @@ def _fulfil(made: Future[Any], make: Callable[[], Any]) -> None:
         made.set_result(make())
     except Exception as error:
         made.set_exception(error)
+
+
+def _without_rows(given: GivenTable) -> GivenTable:
+    return replace(given, frame=given.frame.iloc[:0])
 
 
 def _bytes_of(frame: pd.DataFrame | None) -> int:

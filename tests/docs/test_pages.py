@@ -5,6 +5,7 @@ import inspect
 import re
 import shutil
 import sys
+import warnings
 from operator import attrgetter
 
 import pytest
@@ -18,6 +19,7 @@ from dfjoin.containment.join_graph import JoinGraph
 from dfjoin.containment.result_stream import ContainedPairs
 from dfjoin.join.rows.report import JoinReport
 from tests.conftest import PROJECT
+from tests.docs import screenshots
 from tests.test_docstrings import _public_methods
 
 DOCS = PROJECT / "docs"
@@ -99,6 +101,23 @@ def test_notebooks_have_the_code_that_the_pages_have(tmp_path):
         assert f"generated/{path.name}" in text_of("tutorials/index")
     cell = notebook_of(PAGES["tutorials/first_join"])["cells"][3]
     assert cell["cell_type"] == "code" or "](own_lake.md)" not in cell["source"]
+
+
+@pytest.mark.slow  # each starts a kernel of Jupyter, which imports and reads anew
+@pytest.mark.parametrize(
+    "name", sorted(p for p in PAGES if p.startswith("tutorials/") and p not in (*WITH_SPARK, "tutorials/index"))
+)
+def test_a_notebook_runs_in_a_kernel(name, tmp_path):
+    nbformat, nbclient = pytest.importorskip("nbformat"), pytest.importorskip("nbclient")
+    pytest.importorskip("ipykernel")
+    shutil.copytree(PROJECT / "examples", tmp_path / "examples")
+    notebook = nbformat.from_dict(notebook_of(PAGES[name]))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of Jupyter itself
+        nbclient.NotebookClient(notebook, timeout=300, resources={"metadata": {"path": str(tmp_path)}}).execute()
+    cells = [cell for cell in notebook.cells if cell.cell_type == "code"]
+    assert cells and all(cell.execution_count for cell in cells)
+    assert any(cell.outputs for cell in cells)
 
 
 # Links --------------------------------------------------------------------------------------------------
@@ -191,11 +210,22 @@ def test_every_command_has_a_page_with_all_its_options(name):
     assert page.count("```") % 2 == 0
 
 
-@pytest.mark.parametrize(("function", "name"), [(dfjoin.discover_joinable, "search"), (dfjoin.auto_join, "join")])
-def test_the_details_have_every_argument_of_the_verbs(function, name):
-    titles = re.findall(r"^### (.*)$", text_of(f"reference/{name}_details"), re.MULTILINE)
+DETAILS = {
+    "search": dfjoin.discover_joinable,
+    "join": dfjoin.auto_join,
+    "build": dfjoin.build_lake,
+    "vectors": dfjoin.Lake.add_vectors,
+    "augment": dfjoin.LakeAugmenter,
+}
+
+
+@pytest.mark.parametrize("name", DETAILS)
+def test_the_details_have_every_argument_of_a_long_function(name):
+    function, text = DETAILS[name], text_of(f"reference/{name}_details")
+    titles = re.findall(r"^### (.*)$", text.partition("\n## Attributes")[0], re.MULTILINE)
     listed = [word for title in titles for word in re.findall(r"`(\w+)`", title)]
-    assert sorted(listed) == sorted(inspect.signature(function).parameters)
+    assert sorted(listed) == sorted(set(inspect.signature(function).parameters) - {"self"})
+    assert f"/reference/{name}_details" in inspect.getdoc(function)
     assert len(inspect.getdoc(function).splitlines()) < 70
 
 
@@ -250,3 +280,12 @@ def test_pages_use_the_words_of_the_house(name):
 def test_the_glossary_has_each_word_once():
     words = re.findall(r"^([a-zA-Z][\w ]+)\n  ", text_of("reference/glossary"), re.MULTILINE)
     assert len(words) == len(set(words)) > 30 and [w.lower() for w in words] == sorted(w.lower() for w in words)
+
+
+def test_a_dead_link_of_the_site_is_noticed(tmp_path, monkeypatch):
+    monkeypatch.setattr(screenshots, "SITE", tmp_path)
+    (tmp_path / "a.html").write_text(
+        '<p id="x"><a href="b.html#y"></a><a href="#x"></a><a href="https://x.y"></a>', "utf-8"
+    )
+    (tmp_path / "b.html").write_text('<a href="a.html?q=1#x"></a><img src="c.svg"><a href="a.html#z"></a>', "utf-8")
+    assert screenshots.dead_links() == ["a.html → b.html#y", "b.html → a.html#z", "b.html → c.svg"]

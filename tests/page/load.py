@@ -6,6 +6,7 @@ People look at each page for some two seconds before they go on; with ``--think 
 import argparse
 import collections
 import concurrent.futures
+import multiprocessing
 import random
 import statistics
 import string
@@ -77,6 +78,13 @@ def journey(server_url, state, join, think=0.0):
     return seconds
 
 
+def people(server_url, state, join, n, think=0.0):
+    """Let people look at the pages at the same time; return the seconds of all requests."""
+    with concurrent.futures.ThreadPoolExecutor(n) as pool:
+        told = pool.map(lambda _: journey(server_url, state, join, think), range(n))
+        return [second for seconds in told for second in seconds]
+
+
 def main():
     """Measure."""
     from dfjoin.page.serve import explore
@@ -98,14 +106,14 @@ def main():
             return
         hit = client.get(f"{state}/search?on=Country&view=table").text
         join = f"{state}/join?" + hit.split("/join?")[1].split('"')[0].replace("&amp;", "&")
-    journey(page.url, state, join)
-    one = [second for _ in range(3) for second in journey(page.url, state, join)]
-    with concurrent.futures.ThreadPoolExecutor(options.people) as pool:
-        many = [
-            s
-            for seconds in pool.map(lambda _: journey(page.url, state, join, options.think), range(options.people))
-            for s in seconds
-        ]
+    with concurrent.futures.ProcessPoolExecutor(
+        1, multiprocessing.get_context("spawn")
+    ) as pool:  # no part of the server
+        pool.submit(people, page.url, state, join, 1).result()
+        one = [second for _ in range(3) for second in pool.submit(people, page.url, state, join, 1).result()]
+        start = time.process_time()
+        many = pool.submit(people, page.url, state, join, options.people, options.think).result()
+    print(f"CPU of the server: {1e3 * (time.process_time() - start) / len(many):.1f} ms a page")
     p95 = [statistics.quantiles(seconds, n=20)[-1] for seconds in (one, many)]
     print(
         f"p95: one person {1e3 * p95[0]:.0f} ms, {options.people} at once {1e3 * p95[1]:.0f} ms, {p95[1] / p95[0]:.1f} times"

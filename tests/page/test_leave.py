@@ -89,7 +89,7 @@ def test_there_is_a_script_for_spark_where_each_step_has_its_form(client, wide, 
     assert "spark_ext.enable(spark)" in text and "df.auto_join(plan | " in text
     compile(text, "spark.py", "exec")
     refused = client.get(f"{long_way}/download/spark")
-    assert refused.status_code == 400 and "a step has no such form" in refused.text
+    assert refused.status_code == 400 and "There is no script for Spark" in refused.text
 
 
 @pytest.mark.spark

@@ -16,6 +16,7 @@ DF = as_stored(
             "f": [1.5, float("nan"), -2.0, 4.0],
             "day": pd.to_datetime(["2024-01-02", "2023-05-06", None, "2024-01-02"]),
             "digits": ["01", "2", "x", None],
+            "written": ["2024-01-02", "x", None, "3 May 2023"],
             "is": [True, False, True, False],
         }
     )
@@ -36,7 +37,7 @@ STEPS = [
     Sort(["text", "n"]),
     Sort(["f"], descending=True),
     *(Retype("digits", kind) for kind in ("text", "number", "whole number")),
-    Retype("text", "date"),
+    Retype("written", "date"),
     Retype("day", "text"),
     Group(["text"], {"f": "mean", "n": "sum"}),
     Group(["text", "is"], {}),
@@ -123,3 +124,12 @@ def test_numbers_are_read_exactly_and_columns_have_any_name():
     exec(Retype("self", "text").code(), names)
     assert Retype("self", "text").run(frame, None)["self"].tolist() == names["df"]["self"].tolist() == ["1"]
     assert "df['`a.b`']" in Filter("a.b", "is there").spark_code()
+
+
+@pytest.mark.parametrize("kind", ["number", "whole number", "date"])
+def test_a_type_that_no_value_has_is_refused(kind):
+    text = f"no value of the column 'text' can be read as {kind}, such as 'b'; choose another"
+    with pytest.raises(InvalidParameterError, match=text):
+        Retype("text", kind).run(DF, None)
+    empty = Retype("text", kind).run(DF[DF["text"].isna()], None)
+    assert empty["text"].isna().all()

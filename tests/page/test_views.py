@@ -1,5 +1,6 @@
 """Pages without a script: what a search, a join, a review and the lake show, and what a person can choose."""
 
+import ast
 import re
 import time
 from pathlib import Path
@@ -108,7 +109,7 @@ def test_ways_of_an_index_that_is_not_prepared_say_so(client, people):
 @pytest.mark.parametrize(
     ("query", "text"),
     [
-        ("", "`on` must name a column of the table"),
+        ("", "No column is chosen. Choose at least one as the key."),
         ("on=land", "`on` must name columns of the table ('name', 'country', 'born'), got 'land'"),
         ("on=country&way=magic", "`way` must be one of 'equal', 'large'"),
         ("on=country&way=spelling&radius=near", "`radius` must be a number, got 'near'"),
@@ -148,8 +149,8 @@ def test_a_hit_that_is_none_is_refused(client, people, path, text):
 @pytest.mark.parametrize(
     ("path", "form", "text"),
     [
-        ("/upload", {}, "`file` must be a file with a table"),
-        ("/paste", {"cells": " \n"}, "`cells` must be the cells of a table"),
+        ("/upload", {}, "No file is chosen. Choose one"),
+        ("/paste", {"cells": " \n"}, "Nothing is pasted. Paste the cells"),
         ("/start", {"table": "none.csv"}, "none.csv"),
         ("{state}/change", {"kind": "jump"}, "The form names no step of the table"),
         (
@@ -188,6 +189,41 @@ def test_a_step_is_changed_and_the_rest_runs_again(client, people, wide):
     assert "Narnia" not in changed.text
     without = client.post(f"{last}/remove", data={"at": "2"})
     assert without.url.path == wide
+
+
+FORMS = [
+    ({"kind": "filter", "column": "born", "operator": "≥", "value": "1985"}, ["born", "≥", "1985"]),
+    ({"kind": "sort", "columns": ["born", "name"], "descending": "1"}, ["name", "born", "1"]),
+    ({"kind": "rename", "column": "born", "name": "year"}, ["born", "year"]),
+    ({"kind": "retype", "column": "born", "type": "text"}, ["born", "text"]),
+    ({"kind": "drop", "columns": ["born"]}, ["born"]),
+    ({"kind": "group", "columns": ["country"], "measure.born": "max"}, ["country", "max"]),
+]
+"""A step, and the values that its form has chosen when it is opened again."""
+
+
+@pytest.mark.parametrize(("step", "chosen"), FORMS, ids=[step["kind"] for step, _ in FORMS])
+def test_a_simple_step_is_opened_again_with_its_values(client, people, step, chosen):
+    made = client.post(f"{people}/change", data=step)
+    (link,) = re.findall(r'href="(/s/\w+/change\?[^"]*of=[^"]*)"', made.text)
+    page = client.get(link.replace("&amp;", "&")).text
+    first = re.search(r'<form method="post" action="[^"]*/change".*?</form>', page, re.DOTALL)[0]
+    assert f'name="kind" value="{step["kind"]}"' in first and 'name="at" value="1"' in first
+    assert "takes the place of a step" in page and f'href="{made.url.path}">Leave it as it is' in page
+    told = [re.search(r'value="([^"]*)"', one)[1] for one in re.findall(r"<[^<>]* (?:selected|checked)>", first)]
+    told += re.findall(r'<input id="[^"]*" name="[^"]*"(?: required)? value="([^"]*)"', first)
+    assert sorted(told) == sorted(chosen)
+    again = client.post(f"{people}/change", data=step | {"of": made.url.path[3:], "at": "1"})
+    assert again.url == made.url, "the same step makes the same table"
+
+
+def test_a_form_that_is_refused_keeps_what_was_typed(client, people):
+    step = {"kind": "filter", "column": "born", "operator": "<", "value": "soon"}
+    page = client.post(f"{people}/change", data=step)
+    assert page.status_code == 400 and 'name="value" value="soon"' in page.text
+    assert '<option value="born" selected>' in page.text and '<option value="&lt;" selected>' in page.text
+    nothing = client.post(f"{people}/change", data={"kind": "sort"})
+    assert nothing.status_code == 400 and "name at least one column to sort by" in nothing.text
 
 
 def test_a_join_is_opened_again_with_its_choices(client, people):
@@ -250,6 +286,22 @@ def test_dates_are_matched_by_a_period_that_is_chosen(build):
     assert joined["rate__rates"].tolist() == (days.month - 1).tolist()
 
 
+def test_a_period_is_searched_among_all_hits(build):
+    days = pd.date_range("2000-01-01", periods=120, freq="61D")
+    tables = {f"t{i:02}/x{i}": pd.DataFrame({f"day{i}": days, f"value{i}": range(i, 120 + i)}) for i in range(60)}
+    tables["years/y"] = pd.DataFrame({"year": range(1999, 2021), "n": range(22)})
+    page = explore(build(tables), pd.DataFrame({"day": days, "n": range(120)}), open_browser=False)
+    with httpx.Client(follow_redirects=True, timeout=60) as browser:
+        state = str(browser.get(page.url).url)
+        told = {"on": "day", "view": "table", "least": "chance"}
+        found = [
+            re.findall(r'<td><a href="[^"]*">([^<]+)</a></td>', browser.get(f"{state}/search", params=one).text)
+            for one in (told, told | {"period": "year"}, told | {"period": "none"})
+        ]
+    page.stop()
+    assert "years/y" not in found[0] and found[1] == ["years/y"] and len(found[2]) == 50
+
+
 def test_a_period_is_searched_within_a_family_too(build):
     days = pd.date_range("2020-01-01", periods=60)
     own = pd.DataFrame({"day": days, "month": ["JAN 2020", "FEB 2020"] * 30, "value": range(60)})
@@ -295,6 +347,26 @@ def test_each_page_is_below_half_a_megabyte(client, start):
 
 
 @pytest.mark.skipif(not AUTOFJ.is_dir(), reason="the cases of Auto-FuzzyJoin are not beside the project")
+def test_pages_of_a_very_wide_table_are_below_half_a_megabyte(client):
+    names = [f"a rather long name of a column, number {i}" for i in range(1500)]
+    cells = f"{','.join(f'{chr(34)}{name}{chr(34)}' for name in names)}\n" + f"{','.join(map(str, range(1500)))}\n" * 2
+    state = client.post("/upload", files={"file": ("wide.csv", cells.encode())}).url.path
+    for path in ("", "/change", "/sql"):
+        page = client.get(f"{state}{path}")
+        assert page.status_code == 200 and len(page.content) < 500_000, path
+    assert "The first 200 columns are offered" in client.get(f"{state}/change").text
+
+
+def test_a_file_is_read_once(client, monkeypatch):
+    from dfjoin.page import work
+
+    read, calls = work.read_given, []
+    monkeypatch.setattr(work.Work._read, "__defaults__", (lambda *given: calls.append(given) or read(*given),))
+    monkeypatch.setattr(work.Work.start_with_file, "__defaults__", (work.Work._read.__defaults__[0],))
+    page = client.post("/upload", files={"file": ("once.csv", b"land,n\nPeru,1\nChad,2\n")})
+    assert "Read as" in page.text and len(calls) == 1
+
+
 def test_a_review_raises_the_precision_of_a_fuzzy_join(build):
     """The answers are those of the truth, for the thirty pairs that are shown first."""
     left, right, truth = (
@@ -399,9 +471,24 @@ def test_pieces_of_two_texts_make_them_up_again():
 def test_each_text_is_used_and_each_use_has_a_text():
     sources = [*(PROJECT / "dfjoin/page/templates").iterdir(), *(PROJECT / "dfjoin/page").glob("*.py")]
     text = "\n".join(path.read_text("utf-8") for path in sources if path.name != "page_texts.py")
-    used = set(re.findall(r"\bt\.(\w+)", text)) | set(re.findall(r"TEXTS\[.(\w+).\]", text))
+    used = set(re.findall(r"\bt\.(\w+)", text)) | set(re.findall(r"TEXTS\[.(\w+).\]", text)) | {"refusals"}
     assert set(TEXTS) - used == set()
     assert {name for name in used if name not in TEXTS} <= {"html"}
+    assert set(TEXTS["refusals"]) == set(re.findall(r"\brefusal\(\s*\"(\w+)\"", text))
+
+
+def test_texts_of_refusals_stand_in_the_file_of_texts():
+    for path in (PROJECT / "dfjoin/page").glob("*.py"):
+        raised = [node.exc for node in ast.walk(ast.parse(path.read_text("utf-8"))) if isinstance(node, ast.Raise)]
+        written = [one for one in raised if isinstance(one, ast.Call) and has_text(one.args)]
+        assert not written or path.name == "serve.py", path.name  # which refuses arguments of Python
+
+
+def has_text(arguments):
+    return any(
+        isinstance(one, (ast.Constant, ast.JoinedStr)) and not isinstance(getattr(one, "value", ""), int)
+        for one in arguments
+    )
 
 
 def test_what_a_form_sends_back_is_what_was_there(client):
