@@ -147,12 +147,10 @@ def relate(
             columns = f"{' + '.join(relation.left_columns)} = {' + '.join(relation.right_columns)}"
             reason = f"{columns}: {n_keys:,} keys that are equal or alike are too few, where `on` does not name them"
         tried = [*tried, reason] if reason else tried
-        rest = (
-            {name: column for name, column in table.items() if name not in names}
-            for table, names in ((left, relation.left_columns), (right, relation.right_columns))
-        )
+        own_rest = {name: column for name, column in left.items() if name not in relation.left_columns}
+        other_rest = {name: column for name, column in right.items() if name not in relation.right_columns}
         # descriptions share more words than names do, and are less alike: the next columns may be the names
-        chosen = _equal_keys(*rest, None, None, options) if may_choose_again else None
+        chosen = _equal_keys(own_rest, other_rest, None, None, options) if may_choose_again else None
         if chosen is None:
             return None, tried
         programs, may_choose_again = chosen, False
