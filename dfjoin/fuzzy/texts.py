@@ -34,6 +34,8 @@ _MIN_CHARACTERS = 100
 _CHARACTERS_IN_ALL = 15_000_000
 """Characters of a column that are compared: many long texts are cut to fewer each."""
 _NO_WORD = re.compile(r"[\W_]+")
+_UNSPACED = re.compile("[\u3005\u3041-\u3096\u30a1-\u30fa\u30fc\u3400-\u4dbf\u4e00-\u9fff\U00020000-\U0003ffff]+")
+"""A stretch of Chinese or Japanese, which write no spaces between words."""
 _MARKS = re.compile(r"[()\[\]{},;]")
 _OPEN, _CLOSE = "([{", ")]}"
 _LETTERS = str.maketrans(
@@ -111,6 +113,8 @@ def cut_texts(reference: Texts, query: Texts) -> tuple[Texts, Texts]:
 def fold_text(value: str) -> str:
     """Return a text without case, accents and punctuation: words of letters and digits, one space between.
 
+    Chinese and Japanese write no spaces: each two of their characters that stand side by side are a word.
+
     Parameters
     ----------
     value : str
@@ -126,12 +130,20 @@ def fold_text(value: str) -> str:
     'cafe muller ltd'
     >>> fold_text("++")
     '++'
+    >>> fold_text("北京大学")
+    '北京 京大 大学'
     """
     text = normalize_text(value)
     if not text.isascii():
         plain = "".join(c for c in unicodedata.normalize("NFKD", text) if not unicodedata.combining(c))
-        text = unicodedata.normalize("NFC", plain).casefold().translate(_LETTERS)
+        text = _UNSPACED.sub(_pair_characters, unicodedata.normalize("NFC", plain).casefold().translate(_LETTERS))
     return _NO_WORD.sub(" ", text).strip() or text
+
+
+def _pair_characters(stretch: re.Match[str]) -> str:
+    """Write each two characters that stand side by side as a word."""
+    text = stretch[0]
+    return f" {' '.join(map(''.join, zip(text, text[1:], strict=False))) or text} "
 
 
 def mark_asides(value: str) -> int:

@@ -256,10 +256,12 @@ def _pairs_by_pieces(sides: tuple[SampledTable, SampledTable], splits: bool) -> 
         if splits:
             targets = [part for program, column in targets if program.is_identity for part in split_column(column)]
         for program, wanted in targets:
+            searched: list[frozenset[str]] = []
             for column in source.candidates():
                 pairs = find_pairs(source.suffixes(column), target.suffixes(wanted))
                 if len(pairs) >= 2:
-                    found.append((direction, ColumnPair(source.candidates(), column, wanted, pairs), program))
+                    pair = ColumnPair(source.candidates(), column, wanted, pairs, searched)
+                    found.append((direction, pair, program))
     found.sort(key=lambda entry: (-entry[1].similarity, entry[0], entry[1].main.name, entry[1].target.name))
     least = _MIN_RELATIVE_SIMILARITY * found[0][1].similarity if found else 0.0
     return [entry for entry in found[:_MAX_COLUMN_PAIRS] if entry[1].similarity >= least]
@@ -295,7 +297,10 @@ def _learn(
 
 
 def _joins_all(one: AcceptedPrograms, direction: Direction, pair: ColumnPair, target: Program) -> bool:
-    """Tell whether accepted programs join all of this pair by whole keys: what else relates it joins the same."""
+    """Tell whether accepted programs join all of this pair by whole keys: what else relates it joins the same.
+
+    Those of one column need not join all, where it is looked at with another one beside it: they read all of the keys.
+    """
     known, asked = (
         sides if way == "left_to_right" else sides[::-1]
         for way, sides in (
@@ -303,7 +308,8 @@ def _joins_all(one: AcceptedPrograms, direction: Direction, pair: ColumnPair, ta
             (direction, ({pair.main.name}, set(target.columns))),
         )
     )
-    is_whole = one.quality > 2 * FULL_COVERAGE and one.wholeness >= _GOOD_WHOLENESS
+    is_enough = one.quality > 2 * FULL_COVERAGE or len(one.target.columns) < len(target.columns)
+    is_whole = is_enough and one.wholeness >= _GOOD_WHOLENESS
     return is_whole and known[0] <= asked[0] and known[1] <= asked[1]
 
 

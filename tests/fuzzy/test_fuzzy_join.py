@@ -343,3 +343,21 @@ def test_an_interrupt_ends_a_long_join_within_two_seconds(delay):
     assert output, f"the join ended before the interrupt, or raised something else: {errors}"
     assert float(output) - sent < 2
     assert "Error" not in errors
+
+
+def test_chinese_firms_in_other_forms_are_joined_and_strangers_are_not():
+    rng = np.random.default_rng(0)
+    letters = list("华东南西北新大中金银海天龙凤光明宏伟科创智信达通联合富贵安康平泰和美好友谊星河江山")
+    cities, trades = ["北京", "上海", "广州", "深圳", "成都", "杭州"], ["科技", "贸易", "电子", "食品", "医药", "机械"]
+    drawn = (
+        (str(rng.choice(cities)), "".join(rng.choice(letters, rng.integers(2, 4))), str(rng.choice(trades)))
+        for _ in range(160)
+    )
+    firms = list(dict.fromkeys(drawn))
+    forms = ["{1}{2}（{0}）有限公司", "{0}市{1}{2}股份有限公司", "{0}{1}{2}公司", "{1}{2}"]
+    own = [f"{city}{name}{trade}有限公司" for city, name, trade in firms[:120]]
+    other = [forms[i % 4].format(*firm) for i, firm in enumerate(firms[40:])]  # the last 40 are strangers
+    found = set(pairs(find(own, other, precision=0.9)))
+    right = {(i + 40, i) for i in range(80)}
+    assert len(found & right) >= 72 and len(found - right) <= 0.15 * len(found)
+    assert not len(find(own[:60], own[60:], precision=0.9)), "different firms"

@@ -14,6 +14,8 @@ from dfjoin.fuzzy.texts import cut_texts, fold_text, fold_texts, mark_asides
         ("Straße", "strasse"),
         ("ＦＵＬＬ width", "full width"),
         ("日本 東京", "日本 東京"),
+        ("東京都北区", "東京 京都 都北 北区"),
+        ("カレー 3号室、市", "カレ レー 3 号室 市"),
         ("+", "+"),
         ("???", "???"),
         ("", ""),

@@ -319,3 +319,35 @@ def test_likeness_that_nobody_named_columns_for_joins_enough_keys_and_a_share_of
     assert is_common(least, most, 10 * most) and is_common(least, 10 * most, most)
     assert not is_common(least, most + 1, most + 1)
     assert not is_common(least - 1, least - 1, least - 1)
+
+
+def test_names_are_compared_where_descriptions_share_more_words_and_are_not_alike():
+    rng = np.random.default_rng(3)
+    makers = ["Sony", "Bose", "Canon", "Linksys", "Panasonic", "Omnimount", "Delonghi", "Garmin", "Nikon", "Whirlpool"]
+    kinds = ["turntable", "speaker system", "laser printer", "network switch", "wall mount", "coffee maker"]
+    words = ["".join(rng.choice(list("abdefgiklmnoprstu"), rng.integers(4, 9))) for _ in range(300)]
+    models = ["".join(rng.choice(list("bcdfghjkmnpqrstvwxz"), 3)) + str(rng.integers(100, 999)) for _ in range(60)]
+    things = [(makers[i % 10], kinds[i % 6], model) for i, model in enumerate(models)]
+
+    def describe():  # the same words, which say nothing about the thing
+        return [" ".join(rng.permutation(words)[:15]) for _ in things]
+
+    order = rng.permutation(len(things))
+    items = [f"{maker} {kind} {model}" for maker, kind, model in things]
+    titles = [
+        f"{things[i][2][:3].upper()}{'-' * (i % 2)}{things[i][2][3:]} {things[i][1].title()} by {things[i][0]}"
+        for i in order
+    ]
+    shop, rival = (
+        {name: Column(name, pa.array(values)) for name, values in table.items()}
+        for table in ({"item": items, "details": describe()}, {"about": describe(), "title": titles})
+    )
+    relation, tried = relate(shop, rival, None, None, JoinOptions(transform=False, fuzzy=True))
+    assert (relation.left_columns, relation.right_columns) == (["item"], ["title"])
+    own, other = relation.left.texts().to_pylist(), relation.right.texts().to_pylist()
+    found = {(own[a], other[b]) for a, b in zip(relation.pairs.left, relation.pairs.right, strict=True)}
+    right = {(items[thing], title) for thing, title in zip(order.tolist(), titles, strict=True)}
+    assert found <= right and len(found) >= 54
+    assert any(reason.startswith("details = about: ") for reason in tried)
+    named, _ = relate(shop, rival, ["details"], None, JoinOptions(transform=False, fuzzy=True))
+    assert named is None, "other columns are looked at where nobody names one"

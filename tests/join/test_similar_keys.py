@@ -50,6 +50,25 @@ def table(**columns):
     return {name: Column(name, pa.array(values, pa.string())) for name, values in columns.items()}
 
 
+def test_chinese_names_share_pairs_of_characters():
+    names = [
+        "大华科技",
+        "星河贸易",
+        "长安机械",
+        "明珠食品",
+        "东海物流",
+        "金山软件",
+        "蓝天航空",
+        "白云药业",
+        "红星家居",
+        "绿洲农业",
+    ]
+    own, other = [f"北京{name}有限公司" for name in names], [f"{name}（北京）" for name in names]
+    left = table(number=[f"A{i}" for i in range(10)], firm=own)
+    assert choose_similar_keys(left, table(code=[f"B{i}" for i in range(10)], name=other)) == ("firm", "name")
+    assert choose_similar_keys(left, table(name=["".join(reversed(name)) for name in names])) is None
+
+
 def test_the_chosen_columns_share_rare_words():
     left = table(id=[str(i) for i in range(30)], name=[f"the {w} inn" for w in BIRDS])
     right = table(kind=["inn", "pub"] * 10, house=[f"{w.title()} Hotel" for w in BIRDS])

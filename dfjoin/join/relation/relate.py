@@ -97,7 +97,8 @@ def relate(
     -----
     Source: thesis, sections 4.4 (programs) and 4.6 (the fuzzy join covers what they do not, and compares what they
     cut out of the keys, not the keys as they are). Programs decide which columns are the key, if the caller did not;
-    without any, the pair of columns whose values share the most rare words is looked at. Names of people and of
+    without any, the pair of columns whose values share the most rare words is looked at, and the next one of other
+    columns, if too few of its keys are alike. Names of people and of
     organisations in many forms are related by a normal form, if that relates more of them; so are names of countries,
     months, units and the like in other languages, and their codes. If a key is named on either
     side, and the cells of one list keys of the other, their values are compared in place of the cells.
@@ -136,14 +137,23 @@ def relate(
             return None, "values that differ by digits alone are not joined by likeness"
         return _find_fuzzy(own, other, known, options, quick)
 
-    relation, reason = pair_keys(programs, left, right, match_rest)
-    if is_chosen and not _is_common(relation.pairs, relation.left.index.n_keys, relation.right.index.n_keys):
+    may_choose_again = on is None and right_on is None
+    while True:
+        relation, reason = pair_keys(programs, left, right, match_rest)
+        if not is_chosen or _is_common(relation.pairs, relation.left.index.n_keys, relation.right.index.n_keys):
+            return relation if relation.pairs.left.size else None, [*tried, reason] if reason else tried
         n_keys = count_distinct(relation.pairs.left, relation.left.index.n_keys)
         if n_keys:
             columns = f"{' + '.join(relation.left_columns)} = {' + '.join(relation.right_columns)}"
             reason = f"{columns}: {n_keys:,} keys that are equal or alike are too few, where `on` does not name them"
-        return None, [*tried, reason] if reason else tried
-    return relation if relation.pairs.left.size else None, [*tried, reason] if reason else tried
+        tried = [*tried, reason] if reason else tried
+        own_rest = {name: column for name, column in left.items() if name not in relation.left_columns}
+        other_rest = {name: column for name, column in right.items() if name not in relation.right_columns}
+        # descriptions share more words than names do, and are less alike: the next columns may be the names
+        chosen = _equal_keys(own_rest, other_rest, None, None, options) if may_choose_again else None
+        if chosen is None:
+            return None, tried
+        programs, may_choose_again = chosen, False
 
 
 def _find_programs(

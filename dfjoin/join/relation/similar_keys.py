@@ -28,6 +28,8 @@ _MAX_CHARACTERS = 200
 _MIN_LENGTH = 3
 """Bytes of the shortest word that counts."""
 _BETWEEN_WORDS = r"[^\pL\pN]+"
+_UNSPACED = r"[\p{Han}\p{Hiragana}\p{Katakana}]"
+"""Letters of Chinese and Japanese, which write no spaces: each two of them that stand side by side count as a word."""
 
 TextColumns = Mapping[str, Column]
 """The columns of a table that can be keys, as strings, by name."""
@@ -119,7 +121,7 @@ def _words_of(array: pa.Array) -> Words | None:
     folded = _folded(array)
     if len(folded) < _MIN_DISTINCT or not _tells_apart(folded):
         return None
-    texts = pc.replace_substring_regex(folded, _BETWEEN_WORDS, " ")
+    texts = pc.replace_substring_regex(_pair_unspaced(folded), _BETWEEN_WORDS, " ")
     _, offsets, data = texts.buffers()
     bytes_ = CodePoints(
         as_read_only(np.frombuffer(data or b"", np.uint8).astype(np.uint32)),
@@ -138,6 +140,15 @@ def _words_of(array: pa.Array) -> Words | None:
     weights = np.log(len(folded) / counts)
     is_rare = weights > 0
     return (found[is_rare], weights[is_rare]) if is_rare.any() else None
+
+
+def _pair_unspaced(texts: pa.Array) -> pa.Array:
+    """Write Chinese and Japanese as pairs of letters, from the first of a stretch on, then from the second."""
+    if not pc.any(pc.match_substring_regex(texts, _UNSPACED)).as_py():
+        return texts
+    shifted = pc.replace_substring_regex(texts, f"{_UNSPACED}({_UNSPACED}+)", r"\1")
+    pairs = [pc.replace_substring_regex(one, f"({_UNSPACED}{{2}})", r" \1 ") for one in (texts, shifted)]
+    return pc.binary_join_element_wise(*pairs, pa.scalar(" ", pa.large_string()))
 
 
 def _bound(hashes: NDArray[np.uint64]) -> np.uint64:

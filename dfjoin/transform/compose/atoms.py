@@ -12,6 +12,7 @@ import re
 from bisect import insort
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from operator import itemgetter
 
 from dfjoin.programs.characters import CLASSES, pattern_of
@@ -91,20 +92,25 @@ class _AtomTable:
         self.atoms: dict[Outputs, Atom] = {}
         self.is_deep = is_deep
 
-    def add(self, outputs: Outputs, weight: float, piece: Extract) -> bool:
-        """Add a way; tell whether its outputs are new."""
+    def add(self, outputs: Outputs, ways: _Ways, more: float, steps: tuple[Step, ...] = ()) -> bool:
+        """Add ways, the lightest first, with a further weight and further steps; tell whether the outputs are new."""
         atom = self.atoms.get(outputs)
+        is_new = atom is None
         if atom is None:
-            self.atoms[outputs] = Atom(outputs, [(weight, piece)])
-            return True
-        ways = atom.ways
-        if self.is_deep:
-            if len(ways) < _MAX_DEEP_WAYS and sum(way[0] == weight for way in ways) < _MAX_EQUAL:
-                insort(ways, (weight, piece), key=_weight)
-        elif len(ways) < _MAX_WAYS or weight < ways[-1][0]:
-            insort(ways, (weight, piece), key=_weight)  # of equal ones the one found first stays first
-            del ways[_MAX_WAYS:]
-        return False
+            atom = self.atoms[outputs] = Atom(outputs)
+        known = atom.ways
+        for first, piece in ways:
+            weight = first + more
+            if self.is_deep:
+                if len(known) >= _MAX_DEEP_WAYS or sum(way[0] == weight for way in known) >= _MAX_EQUAL:
+                    continue
+            elif len(known) >= _MAX_WAYS and weight >= known[-1][0]:
+                break
+            # of equal ones the one found first stays first
+            insort(known, (weight, Extract(piece.column, piece.steps + steps)), key=_weight)
+            if not self.is_deep:
+                del known[_MAX_WAYS:]
+        return is_new
 
 
 def _separators(texts: Outputs, is_deep: bool) -> list[str]:
@@ -225,7 +231,7 @@ def _views(rows: Sequence[tuple[str, ...]], is_deep: bool, contains: Callable[[O
     frontier: list[tuple[int, Extract, Outputs]] = []
     for column in range(n_columns):
         texts = tuple(row[column] for row in rows)
-        if all(texts) and found.add(texts, 1, Extract(column)):
+        if all(texts) and found.add(texts, [(1, Extract(column))], 0):
             frontier.append((1, Extract(column), texts))
     for depth in range(3 if is_deep else 2):
         ahead: list[tuple[int, Extract, Outputs]] = []
@@ -236,41 +242,51 @@ def _views(rows: Sequence[tuple[str, ...]], is_deep: bool, contains: Callable[[O
             for more, step, outputs in (*_cuts(texts, depth == 0, is_deep), *_fields(texts), *ends):
                 if (outputs == texts and not is_deep) or (depth > 1 and not contains(outputs)):
                     continue
-                next_piece = Extract(piece.column, (*piece.steps, step))
-                if found.add(outputs, weight + more, next_piece):
-                    ahead.append((weight + more, next_piece, outputs))
+                if found.add(outputs, [(weight, piece)], more, (step,)):
+                    ahead.append((weight + more, found.atoms[outputs].piece, outputs))
         frontier = ahead
     return found
 
 
-def _slices(texts: Outputs, contains: Callable[[Outputs], bool], is_deep: bool) -> Iterator[tuple[int, Step, Outputs]]:
-    """Yield weight, slice and results of the slices of a view that occur in all targets."""
+def _slices(texts: Outputs, targets: Outputs, is_deep: bool) -> Iterator[tuple[int, Step, Outputs]]:
+    """Yield weight, slice and results of the slices of a view that occur in all targets, which are in small letters."""
     shortest = min(len(text) for text in texts)
     longest = max(len(text) for text in texts)
+
+    def cut(start: int, stop: int | None) -> Outputs | None:
+        outputs = []
+        for text, target in zip(texts, targets, strict=True):
+            out = text[start:stop]
+            if out.lower() not in target:
+                return None
+            outputs.append(out)
+        return tuple(outputs)
+
     for stop in range(1, min(longest, _MAX_SLICE)):
-        outputs = tuple(text[:stop] for text in texts)
-        if not contains(outputs):
+        if (outputs := cut(0, stop)) is None:
             break
-        yield 2 + (stop > 1), Slice(0, stop), outputs
+        yield 2 + (stop > 1), _slice(0, stop), outputs
     for start in range(1, min(longest, _MAX_SLICE)):
-        outputs = tuple(text[-start:] for text in texts)
-        if not contains(outputs):
+        if (outputs := cut(-start, None)) is None:
             break
-        yield 3 + (start > 1), Slice(-start, None), outputs
+        yield 3 + (start > 1), _slice(-start, None), outputs
     for start in range(0, 1 if is_deep else 5):
-        for cut in range(0, 5):
-            if 0 < start + cut < shortest:
-                outputs = tuple(text[start : len(text) - cut] for text in texts)
-                if contains(outputs):
-                    yield 4 + (start > 1) + (cut > 1), Slice(start, -cut or None), outputs
+        for end in range(0, 5):
+            if 0 < start + end < shortest and (outputs := cut(start, -end or None)) is not None:
+                yield 4 + (start > 1) + (end > 1), _slice(start, -end or None), outputs
     if is_deep:
         return
     for start in range(1, min(shortest, 24)):
         for stop in range(start + 1, min(shortest, start + _MAX_SLICE) + 1):
-            outputs = tuple(text[start:stop] for text in texts)
-            if not contains(outputs):
+            if (outputs := cut(start, stop)) is None:
                 break
-            yield 5, Slice(start, stop), outputs
+            yield 5, _slice(start, stop), outputs
+
+
+@cache
+def _slice(start: int, stop: int | None) -> Step:
+    """Make a slice, once: thousands of them are looked at."""
+    return Slice(start, stop)
 
 
 def _run_steps(steps: tuple[Step, ...], text: str) -> str | None:
@@ -302,17 +318,14 @@ class _Collector:
         if not any(map(str.isalnum, outputs[0])) and not (steps and steps[-1].operator is AllRuns):
             return
         if not self.is_exact:
-            self._add(tuple(out.lower() for out in outputs), ways, weight, steps)
+            self.found.add(tuple(out.lower() for out in outputs), ways, weight, steps)
             return
         for style in (None, *CASES):
             made = outputs if style is None else tuple(Case(style)(out) or "" for out in outputs)
             is_new = style is None or made != outputs
             if is_new and all(out in target for out, target in zip(made, self.targets, strict=True)):
-                self._add(made, ways, weight + (style is not None), steps if style is None else (*steps, Case(style)))
-
-    def _add(self, outputs: Outputs, ways: _Ways, weight: float, steps: tuple[Step, ...]) -> None:
-        for first, piece in ways:
-            self.found.add(outputs, first + weight, Extract(piece.column, piece.steps + steps))
+                more = steps if style is None else (*steps, Case(style))
+                self.found.add(made, ways, weight + (style is not None), more)
 
 
 def find_atoms(
@@ -352,7 +365,7 @@ def find_atoms(
         if is_contained:
             collector.offer(atom.outputs, atom.ways, 0, ())
         depth = len(atom.piece.steps)
-        for more, step, outputs in _slices(atom.outputs, collector.contains, depth > 1):
+        for more, step, outputs in _slices(atom.outputs, collector.lowered, depth > 1):
             collector.offer(outputs, atom.ways[: 8 if is_deep else 3], more, (step,))
         if computes and depth < 2 and any(map(str.isdigit, atom.outputs[0])):
             for more, steps, made in number_ways(atom.outputs, targets, _NUMBERS[: 1 if depth else None]):

@@ -31,12 +31,28 @@ __all__ = ["GAPS", "rewritings"]
 
 GAPS = re.compile(r"[^A-Za-z0-9\u00c0-\U0010ffff]+")
 """Characters between words."""
+_DIGITS = re.compile("[0-9]+")
 _CODED = re.compile("[0-9]{1,15}|[A-Za-z]{1,15}|.", re.DOTALL)
 _MAX_COUNTED = 300
 _MAX_CHANGED = 30
 """Characters that one replacement may change."""
 _FEWEST_TRANSLATED = 4
 """Characters of all examples of which the replaced ones are learned."""
+
+_OF_LETTERS: tuple[tuple[Step, ...], ...] = ((Case("title"), Keep("capitals")), (Plain(),))
+_OF_SIGNS: tuple[tuple[Step, ...], ...] = (
+    *((Keep(kind),) for kind in ("digits", "words", "letters", "capitals")),
+    (Case("title"), Keep("words")),
+    (Case("title"), Keep("words"), Slice(1, None)),
+)
+_OF_DIGITS: tuple[tuple[Step, ...], ...] = (
+    (StripZeros(),),
+    (Thousands(","),),
+    (Year(70),),
+    *((Round(digits),) for digits in range(4)),
+    *((Round(digits), Thousands(",")) for digits in (0, 2)),
+)
+"""Steps that are tried on texts with letters, with other characters, and with digits: made once."""
 
 
 def rewritings(
@@ -65,12 +81,9 @@ def rewritings(
     if any(c.isdigit() for c in texts[0]):
         yield from _digit_ways(texts, targets)
     if any(c.isalpha() for c in texts[0]):
-        yield Case("title"), Keep("capitals")
-        yield (Plain(),)
+        yield from _OF_LETTERS
     if any(not c.isalnum() for c in texts[0]) or len(texts[0]) < 64:
-        yield from ((Keep(kind),) for kind in ("digits", "words", "letters", "capitals"))
-        yield Case("title"), Keep("words")
-        yield Case("title"), Keep("words"), Slice(1, None)
+        yield from _OF_SIGNS
     old = dict.fromkeys(run for text in texts[:3] for run in GAPS.findall(text))
     old = dict.fromkeys([*old, *(c for run in old for c in run)])
     new = ["", *dict.fromkeys(c for target in targets[:2] for c in target if not c.isalnum())]
@@ -86,13 +99,9 @@ def rewritings(
 def _digit_ways(texts: tuple[str, ...], targets: tuple[str, ...]) -> Iterator[tuple[Step, ...]]:
     """Yield what may be done to texts with digits."""
     yield from check_digit_ways(texts, targets)
-    widths = {len(run) for run in re.findall("[0-9]+", targets[0])} - {1}
+    widths = {len(run) for run in _DIGITS.findall(targets[0])} - {1}
     yield from ((Pad(width),) for width in sorted(widths) if width <= 20)
-    yield (StripZeros(),)
-    yield (Thousands(","),)
-    yield (Year(70),)
-    yield from ((Round(digits),) for digits in range(4))
-    yield from ((Round(digits), Thousands(",")) for digits in (0, 2))
+    yield from _OF_DIGITS
 
 
 def _deep_ways(texts: tuple[str, ...], targets: tuple[str, ...]) -> Iterator[tuple[Step, ...]]:

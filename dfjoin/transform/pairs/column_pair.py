@@ -48,12 +48,15 @@ class ColumnPair:
         The source column of the pairs.
     target : Column
     pairs : ValuePairs
+    searched : list of frozenset of str
+        Source columns of which programs for this target were looked for together; pairs of one target may share it.
     """
 
     table: list[Column]
     main: Column
     target: Column
     pairs: ValuePairs
+    searched: list[frozenset[str]] = field(default_factory=list)
     seen: dict[str, Outcome] = field(default_factory=dict)
 
     @property
@@ -286,7 +289,7 @@ def learn_pair(pair: ColumnPair, rng: np.random.Generator, *, covered: np.ndarra
     -----
     Source: Auto-Join, Algorithm 5 (thesis, section 4.4.2). Deviations: the main column is tried alone before
     up to two others join it; the best programs are refined, each piece exchanged for others that give the
-    same on the examples.
+    same on the examples. Columns that were looked at together for another pair of this target are not again.
     """
     allowed = fresh = None
     if covered is not None:
@@ -300,6 +303,8 @@ def learn_pair(pair: ColumnPair, rng: np.random.Generator, *, covered: np.ndarra
     best = outcomes[0] if outcomes else None
     if best is None or max(best.source_coverage, best.target_coverage) < FULL_COVERAGE:
         companions = _companions(pair, chosen)
-        if companions:
+        together = frozenset(column.name for column in (pair.main, *companions))
+        if companions and (covered is not None or not any(together <= known for known in pair.searched)):
+            pair.searched.append(together)
             outcomes += _learn_with(pair, [pair.main, *companions], chosen, rng, fresh)
     return sorted(outcomes, key=lambda outcome: _rank(outcome, fresh))
