@@ -19,6 +19,7 @@ __all__ = [
     "TextLimit",
     "decode",
     "hash_of",
+    "holds_letter",
     "is_known",
     "most_edits",
     "propose_texts",
@@ -41,9 +42,11 @@ class ScanTexts(NamedTuple):
     ----------
     data : ndarray of uint8
         UTF-8.
-    starts, ends : ndarray of int64, shape (n,)
-        Where each text lies.
-    sizes : ndarray of int64, shape (n,)
+    starts : ndarray of int64, shape (n,)
+        Where each text begins.
+    lengths : ndarray of int32, shape (n,)
+        Its bytes.
+    sizes : ndarray of int32, shape (n,)
         Characters, or distinct n-grams; ascending.
     words : ndarray of uint64, shape (4, n + 8)
         Signatures, see `sign_texts`, and room behind them.
@@ -53,8 +56,8 @@ class ScanTexts(NamedTuple):
 
     data: NDArray[np.uint8]
     starts: NDArray[np.int64]
-    ends: NDArray[np.int64]
-    sizes: NDArray[np.int64]
+    lengths: NDArray[np.int32]
+    sizes: NDArray[np.int32]
     words: NDArray[np.uint64]
     indptr: NDArray[np.int64]
 
@@ -207,22 +210,48 @@ def hash_of(value):
     return ((folded * _MIX) >> 16) & 0xFFFFFFFF
 
 
+@njit_inner
+def holds_letter(data, start, end):
+    """Tell whether a text holds a letter: any byte of the alphabet, or any character above ASCII.
+
+    Parameters
+    ----------
+    data : ndarray of uint8
+    start, end : int
+        Where the text lies.
+
+    Returns
+    -------
+    bool
+
+    Notes
+    -----
+    O(bytes).
+    """
+    for i in range(start, end):
+        byte = data[i] | 32
+        if 97 <= byte <= 122 or data[i] > 127:
+            return True
+    return False
+
+
 @njit_lean
-def sign_texts(data, offsets, is_grams, points, sizes, signatures):
+def sign_texts(data, starts, lengths, is_grams, points, sizes, signatures):
     """Compute size and signature of each text.
 
     Parameters
     ----------
     data : ndarray of uint8
-    offsets : ndarray of int64, shape (n + 1,)
+    starts, lengths : ndarray of int64, shape (n,)
+        Where each text begins, and its bytes.
     is_grams : bool
         Sizes are distinct 3-grams, and the signature is a set of 256 bits of them; else sizes are characters, and the
         signature is one of pairs of neighbours.
     points : ndarray of int64
         Scratch: room for the longest text to be signed and two more.
-    sizes : ndarray of int64, shape (n,)
-        Output; -1 for a longer text.
-    signatures : ndarray of uint64, shape (4, n)
+    sizes : ndarray of int32, shape (n,)
+        Output; -1 for a longer text, and for one without a letter.
+    signatures : ndarray of uint64, shape (4, n) or more
         Output.
 
     Notes
@@ -230,10 +259,11 @@ def sign_texts(data, offsets, is_grams, points, sizes, signatures):
     O(characters), of n-grams times their number.
     """
     most = points.size - 2
-    for text in range(offsets.size - 1):
-        n = decode(data, offsets[text], offsets[text + 1], points[:most])
+    for text in range(starts.size):
+        start, end = starts[text], starts[text] + lengths[text]
         for word in range(_WORDS):
             signatures[word, text] = 0
+        n = decode(data, start, end, points[:most]) if holds_letter(data, start, end) else most + 1
         if n > most:
             sizes[text] = -1
         elif is_grams:
@@ -292,7 +322,7 @@ def _fill_limits(queries, begin, stop, size, limit, most):
     """
     low, high = stop, begin
     for q in range(begin, stop):
-        own = queries.sizes[q]
+        own = np.int64(queries.sizes[q])
         bits = np.int64(-1)
         if limit.is_grams:
             shared = _fewest_shared(limit, own, size)

@@ -303,12 +303,7 @@ def find_points(
     """
     if params.plan not in _PLANS:
         raise InvalidParameterError(f'`plan` for columns of numbers must be "tree" or "pexeso", got {params.plan!r}')
-    if params.metric != SearchParams.metric:
-        raise InvalidParameterError(
-            f"`metric` belongs to texts, got {params.metric!r}; places are compared along great circles, others by "
-            "Euclidean distance: leave it out"
-        )
-    radius = point_radius(params.radius, params.radius_unit)
+    radius = point_radius(params.radius, params.radius_unit, params.metric)
     hits, sets, stats = _search_points(snapshot, query, radius, params, record)
     matched, is_all = MatchedQuery(snapshot, query.values), params.count == "all"
     none = no_hits(snapshot, hits)
