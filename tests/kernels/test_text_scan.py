@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dfjoin.kernels.records import as_read_only
-from dfjoin.kernels.texts.text_scan import sign_texts
+from dfjoin.kernels.texts.text_scan import GRAM_SLOTS, sign_texts
 from dfjoin.vectors.embedders import to_texts
 from tests.oracles.fuzzy import edit_distance
 from tests.oracles.spelling import grams
@@ -18,7 +18,8 @@ def signed(texts, is_grams, room=64):
     offsets, data = to_texts(texts)
     sizes, signatures = np.empty(len(texts), np.int32), np.empty((4, len(texts)), np.uint64)
     given = map(as_read_only, (data, offsets[:-1].copy(), np.diff(offsets)))
-    sign_texts(*given, is_grams, np.empty(room + 2, np.int64), sizes, signatures)
+    scratch = np.empty(room + 2, np.int64), np.full((2, GRAM_SLOTS), -1)
+    sign_texts(*given, is_grams, *scratch, sizes, signatures)
     return sizes.tolist(), signatures
 
 

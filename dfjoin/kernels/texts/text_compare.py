@@ -11,10 +11,7 @@ from dfjoin.kernels.numba._compile import njit_inner, njit_lean
 from dfjoin.kernels.texts.edit_distance import slice_edit_distance
 from dfjoin.kernels.texts.text_scan import decode, hash_of, is_known, most_edits, to_grams
 
-__all__ = ["GRAM_SLOTS", "CompareScratch", "SpelledPairs", "compare_texts"]
-
-GRAM_SLOTS = 1024
-"""Places of the table of a query text's n-grams: four for each of them at least."""
+__all__ = ["CompareScratch", "SpelledPairs", "compare_texts"]
 
 _BLOCK = 64
 _ASCII = 128

@@ -13,6 +13,7 @@ from dfjoin.kernels.texts.edit_distance import count_bits
 
 __all__ = [
     "BLOCK",
+    "GRAM_SLOTS",
     "KnownLists",
     "ScanTexts",
     "TextCandidates",
@@ -32,6 +33,9 @@ _WORDS = 4
 _MOST_COMPARED = 1 << 26
 _ONE = np.uint64(1)
 _PAD = 0x10FFFF + 1
+GRAM_SLOTS = 1024
+"""Places of a table of a text's n-grams: four for each of them at least."""
+
 _MIX = 2654435761
 
 
@@ -132,9 +136,14 @@ def decode(data, start, end, points):
     n, i = 0, start
     while i < end:
         byte = np.int64(data[i])
-        if byte < 0x80:
-            point, length = byte, 1
-        elif byte < 0xE0:
+        if byte < 0x80:  # nearly all characters are of ASCII
+            if n == points.size:
+                return n + 1
+            points[n] = byte
+            n += 1
+            i += 1
+            continue
+        if byte < 0xE0:
             point, length = byte & 0x1F, 2
         elif byte < 0xF0:
             point, length = byte & 0x0F, 3
@@ -235,8 +244,27 @@ def holds_letter(data, start, end):
     return False
 
 
+@njit_inner
+def _keep_distinct_grams(points, n, text, table):
+    """Replace the characters of a text by its distinct 3-grams, in the order in which they come; return how many."""
+    a = b = np.int64(_PAD)
+    n_grams = 0
+    for i in range(n + 2):
+        c = points[i] if i < n else np.int64(_PAD)
+        gram = (a << 42) | (b << 21) | c
+        a, b = b, c
+        slot = hash_of(gram) & (GRAM_SLOTS - 1)
+        while table[1, slot] == text and table[0, slot] != gram:
+            slot = (slot + 1) & (GRAM_SLOTS - 1)
+        if table[1, slot] != text:
+            table[0, slot], table[1, slot] = gram, text
+            points[n_grams] = gram  # none that is still to be read: n_grams <= i
+            n_grams += 1
+    return n_grams
+
+
 @njit_lean
-def sign_texts(data, starts, lengths, is_grams, points, sizes, signatures):
+def sign_texts(data, starts, lengths, is_grams, points, table, sizes, signatures):
     """Compute size and signature of each text.
 
     Parameters
@@ -249,6 +277,8 @@ def sign_texts(data, starts, lengths, is_grams, points, sizes, signatures):
         signature is one of pairs of neighbours.
     points : ndarray of int64
         Scratch: room for the longest text to be signed and two more.
+    table : ndarray of int64, shape (2, 1024)
+        Scratch: 3-grams, and the last text that had each; -1 at first. Four places for each 3-gram of a text at least.
     sizes : ndarray of int32, shape (n,)
         Output; -1 for a longer text, and for one without a letter.
     signatures : ndarray of uint64, shape (4, n) or more
@@ -256,7 +286,7 @@ def sign_texts(data, starts, lengths, is_grams, points, sizes, signatures):
 
     Notes
     -----
-    O(characters), of n-grams times their number.
+    O(characters).
     """
     most = points.size - 2
     for text in range(starts.size):
@@ -267,7 +297,7 @@ def sign_texts(data, starts, lengths, is_grams, points, sizes, signatures):
         if n > most:
             sizes[text] = -1
         elif is_grams:
-            n = to_grams(points, n)
+            n = _keep_distinct_grams(points, n, text, table)
             sizes[text] = n
         else:
             sizes[text] = n

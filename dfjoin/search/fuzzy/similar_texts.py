@@ -14,8 +14,16 @@ from dfjoin.errors import InvalidParameterError, shortlist
 from dfjoin.kernels.lanes import WORDS
 from dfjoin.kernels.records import as_read_only
 from dfjoin.kernels.texts.sorted_words import sort_words
-from dfjoin.kernels.texts.text_compare import GRAM_SLOTS, CompareScratch, SpelledPairs, compare_texts
-from dfjoin.kernels.texts.text_scan import KnownLists, ScanTexts, TextCandidates, TextLimit, propose_texts, sign_texts
+from dfjoin.kernels.texts.text_compare import CompareScratch, SpelledPairs, compare_texts
+from dfjoin.kernels.texts.text_scan import (
+    GRAM_SLOTS,
+    KnownLists,
+    ScanTexts,
+    TextCandidates,
+    TextLimit,
+    propose_texts,
+    sign_texts,
+)
 from dfjoin.search.distance.distance_search import MOST_PAIRS, QUERIES_AT_ONCE
 from dfjoin.vectors.fasttext_model import Texts
 
@@ -138,7 +146,8 @@ class SimilarTexts:
         data, starts, lengths = map(as_read_only, (data, starts, lengths))
         n = starts.size
         sizes, words = np.empty(n, np.int32), np.zeros((4, n + WORDS), np.uint64)
-        sign_texts(data, starts, lengths, is_grams, np.empty(LONGEST + 2, np.int64), sizes, words)
+        scratch = np.empty(LONGEST + 2, np.int64), np.full((2, GRAM_SLOTS), -1)
+        sign_texts(data, starts, lengths, is_grams, *scratch, sizes, words)
         kept = np.flatnonzero(sizes >= 0).astype(np.int32)
         order = kept[np.argsort(sizes[kept].astype(np.int16), kind="stable")]  # sorted by radix
         sizes, m = sizes[order], order.size
