@@ -40,6 +40,9 @@ _DEFAULTS = {"edit": 0.15, "jaccard": 0.4, "tokens": 0.15}
 _ROOM = 1 << 18
 """Candidates that are compared at once."""
 
+_NEARER = 3
+"""Part of a radius within which the partner of a value usually lies, where many texts lie within the whole."""
+
 _ASCII = 128
 
 
@@ -275,10 +278,16 @@ def _near(
     room, most = max(_ROOM, 64 * n), np.empty(n, np.int64)
     proposed = TextCandidates(*np.empty((2, room), np.int32))
     pairs = SpelledPairs(np.empty(room, np.int64), np.empty(room, np.int64), np.empty(room))
-    state, read, found, is_done = np.zeros(3, np.int64), np.zeros(2, np.int64), [], False
-    n_found = 0
-    while not is_done:
-        is_done = propose_texts(own, *stretch, texts, limit, scratch[1], most, proposed, state, read)
+    read, found, n_found = np.zeros(2, np.int64), [], 0
+    known, passes = scratch[1], [(limit, np.zeros(3, np.int64))]
+    may_be_nearer = known.of_text.size > 0
+    while passes:
+        limit, state = passes[-1]
+        if propose_texts(own, *stretch, texts, limit, known, most, proposed, state, read):
+            passes.pop()
+        elif may_be_nearer and state[2] > room // 2:  # what is nearer comes first: lists that are met need no more
+            passes.append((limit._replace(radius=limit.radius / _NEARER), np.zeros(3, np.int64)))
+            may_be_nearer = False
         m = int(state[2])
         order = np.argsort((proposed.queries[:m] - stretch[0]).astype(np.uint16), kind="stable")  # sorted by radix
         candidates = TextCandidates(*(as_read_only(array[:m][order]) for array in proposed))
@@ -287,9 +296,8 @@ def _near(
         found.append(tuple(array[:n_kept].copy() for array in pairs))
         n_found += n_kept
         if n_found > MOST_PAIRS and n > 1:
-            known = scratch[1]  # the pairs that met lists are discarded, and found again
             known.last[slice(*stretch)] = -1
-            known.met[:] = -1
+            known.met[:] = -1  # the pairs that met lists are discarded, and found again
             return None
     stats += read
     queries, places, distances = (np.concatenate(parts) for parts in zip(*found, strict=True))

@@ -80,6 +80,21 @@ def _check_lists(one, other, radius, metric, rng):
     assert met == {(q, int(of_text[t])) for q, t in pairs if of_text[t] != of_query[q]}
 
 
+@pytest.mark.parametrize(("metric", "radius"), [("edit", 0.4), ("jaccard", 0.8), ("tokens", 0.4)])
+def test_lists_of_texts_that_are_all_alike(metric, radius, monkeypatch):
+    monkeypatch.setattr(similar_texts, "_ROOM", 1)
+    reach = SpellingRadius(metric, radius, "fraction")
+    texts = [f"item {i:04}" for i in range(0, 3000, 23)]
+    queries = [text.replace("t", "d") for text in texts[::17]] + ["zebra 0000"]
+    of_text, read = np.arange(len(texts)) % 3, np.zeros(2, np.int64)
+    of_query = np.arange(len(queries)) % 4 - 1
+    found = list(texts_of(texts, reach).near(texts_of(queries, reach), reach, read, (of_text, of_query)))
+    met = {(q, int(of_text[t])) for part in found for q, t in zip(part.queries, part.texts, strict=True)}
+    pairs = expected_pairs(queries, texts, reach)
+    assert met == {(q, of_text[t]) for q, t in pairs if of_text[t] != of_query[q]}
+    assert len(met) > len(queries) and all(pairs[q, t] == d for part in found for q, t, d in zip(*part, strict=True))
+
+
 @pytest.mark.parametrize("metric", ["edit", "jaccard", "tokens"])
 def test_long_texts_and_texts_of_one_character(metric):
     rng = np.random.default_rng(0)
