@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import NamedTuple, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -120,7 +120,7 @@ class TextStretches(NamedTuple):
 
 def _with_sorted_words(texts: TextStretches) -> TextStretches:
     """Write the words of each text in order; longer texts become empty."""
-    data, starts, lengths = map(as_read_only, texts)
+    data, starts, lengths = as_read_only(texts.data), as_read_only(texts.starts), as_read_only(texts.lengths)
     found = TextStretches(np.zeros(int(lengths.sum()) + 8, np.uint8), *np.empty((2, starts.size), np.int64))
     sort_words(data, starts, lengths, LONGEST, np.empty((2, 2 * LONGEST + 1), np.int64), *found)
     return found
@@ -146,7 +146,7 @@ class SimilarTexts:
     def __init__(self, texts: TextStretches, metric: str, numbers: NDArray[np.integer] | None = None) -> None:
         is_grams = metric == "jaccard"
         data, starts, lengths = _with_sorted_words(texts) if metric == "tokens" else texts
-        data, starts, lengths = map(as_read_only, (data, starts, lengths))
+        data, starts, lengths = as_read_only(data), as_read_only(starts), as_read_only(lengths)
         n = starts.size
         sizes, words = np.empty(n, np.int32), np.zeros((4, n + WORDS), np.uint64)
         scratch = np.empty(LONGEST + 2, np.int64), np.full((2, GRAM_SLOTS), -1)
@@ -158,7 +158,7 @@ class SimilarTexts:
             row[:m] = row[order]
             row[m:] = 0
         most = int(sizes[-1]) if m else 0
-        self.numbers = order.astype(np.int64) if numbers is None else numbers[order]
+        self.numbers: NDArray[Any] = order.astype(np.int64) if numbers is None else numbers[order]
         self._texts = ScanTexts(
             data,
             as_read_only(starts[order]),
@@ -179,7 +179,7 @@ class SimilarTexts:
         queries: SimilarTexts,
         radius: SpellingRadius,
         stats: NDArray[np.int64],
-        lists: tuple[NDArray[np.int64], NDArray[np.int64]] | None = None,
+        lists: tuple[NDArray[np.integer], NDArray[np.int64]] | None = None,
     ) -> Iterator[SpelledPairs]:
         """Find the texts within a radius of each of others, some of these at a time.
 
@@ -241,7 +241,7 @@ class SimilarTexts:
         return found
 
     def _known_lists(
-        self, queries: SimilarTexts, lists: tuple[NDArray[np.int64], NDArray[np.int64]] | None
+        self, queries: SimilarTexts, lists: tuple[NDArray[np.integer], NDArray[np.int64]] | None
     ) -> KnownLists:
         """Return lists of columns as a kernel takes them: by place; none where all pairs are wanted."""
         if lists is None:
