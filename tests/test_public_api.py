@@ -61,7 +61,7 @@ def test_signatures_are_those_of_the_contract():
         "columns": None, "how": "left", "aggregate": "auto", "max_expansion": 10.0, "indicator": False,
         "transform": None, "fuzzy": None, "precision": None, "examples": None, "reviewed": None, "aliases": None,
         "pad": None, "dayfirst": None, "plan": None, "partners": None, "min_margin": None, "radius": None,
-        "radius_unit": None, "on_no_match": "warn",
+        "radius_unit": None, "metric": None, "on_no_match": "warn",
         "on_stale": "error",
     }  # fmt: skip
     discover = defaults(dfjoin.discover_joinable)

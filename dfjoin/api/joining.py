@@ -45,6 +45,7 @@ def auto_join(
     min_margin: float | None = None,
     radius: float | None = None,
     radius_unit: str | None = None,
+    metric: str | None = None,
     on_no_match: str = "warn",
     on_stale: str = "error",
 ) -> Frame:
@@ -82,9 +83,9 @@ def auto_join(
         How keys are written: names in other languages and codes, digits with zeros in front, order of days and months.
     plan : JoinPlan or its dict, optional
         Join two frames as earlier ones were; nothing is learned.
-    partners, min_margin, radius, radius_unit : str, float, float and str, optional
+    partners, min_margin, radius, radius_unit, metric : str, float, float, str and str, optional
         With ``mode="embedding"`` and ``"fuzzy"``: "nearest" or "all" keys within the radius, in "fraction", "absolute",
-        "m" or "km"; how much nearer than the next one the nearest has to be.
+        "m" or "km"; how much nearer than the next one the nearest has to be; and how distance is measured.
     on_no_match, on_stale : {"warn", "raise", "ignore"}, {"error", "warn", "ignore"}
         What to do when nothing is acceptable, and when a file is not the one that was indexed.
 
@@ -148,6 +149,7 @@ def auto_join(
         min_margin=min_margin,
         radius=radius,
         radius_unit=radius_unit,
+        metric=metric,
         on_no_match=on_no_match,
         on_stale=on_stale,
     )

@@ -44,7 +44,7 @@ def add_discover_command(commands: Any) -> None:
     )
     parser.add_argument("--radius", type=float, help="distance up to which values match, with embedding or fuzzy")
     parser.add_argument("--radius-unit", help="fraction (of the largest distance; the default) or absolute")
-    parser.add_argument("--metric", help="euclidean (the default) or angular, with embedding")
+    parser.add_argument("--metric", help="with embedding: euclidean or angular; with fuzzy: edit, tokens or jaccard")
     parser.add_argument("--count", help="hit: rank by values with a partner (the default); all: by pairs of partners")
     parser.add_argument("--recall", type=float, help="share of the matching columns that lsh is to find (default 0.95)")
     parser.add_argument(

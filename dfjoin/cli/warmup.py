@@ -164,7 +164,7 @@ def _search(lake: Lake) -> None:
     auto_join(people, near.iloc[:1])
     discover_joinable(people, "number", lake, mode="embedding")
     discover_joinable(people, "name", lake, mode="embedding", rank="useful")
-    for metric in ("edit", "jaccard"):
+    for metric in ("edit", "jaccard", "tokens"):
         discover_joinable(people, "name", lake, mode="fuzzy", metric=metric, tables="names")
     by_program = discover_joinable(people, "reversed", lake, mode="transform", tables="names")
     if len(by_program):

@@ -35,6 +35,7 @@ __all__ = [
     "carry_vectors",
     "embed_segment",
     "embed_values",
+    "stretches_of_texts",
     "text_columns",
     "text_tokens",
     "texts_of",
@@ -68,6 +69,18 @@ def text_tokens(segment: Segment) -> NDArray[np.int64]:
     return np.flatnonzero(np.concatenate([is_text, of_lists])[tokens.group])
 
 
+def stretches_of_texts(tokens: Tokens, chosen: NDArray[np.integer]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return where the values of some tokens, each once, begin in `value_bytes`, and how many bytes they have.
+
+    Raises
+    ------
+    IndexCorruptedError
+        If one of them lies outside of the values.
+    """
+    with reading("value_offsets", "points outside `value_bytes`"):
+        return stretches_of(tokens.value_offsets, chosen, tokens.value_bytes.size - 8)
+
+
 def texts_of(tokens: Tokens, chosen: NDArray[np.integer]) -> Texts:
     """Copy the values of some tokens, each once, as offsets and UTF-8 with eight bytes behind it.
 
@@ -76,8 +89,7 @@ def texts_of(tokens: Tokens, chosen: NDArray[np.integer]) -> Texts:
     IndexCorruptedError
         If one of them lies outside of the values.
     """
-    with reading("value_offsets", "points outside `value_bytes`"):
-        starts, lengths = stretches_of(tokens.value_offsets, chosen, tokens.value_bytes.size - 8)
+    starts, lengths = stretches_of_texts(tokens, chosen)
     offsets = np.zeros(chosen.size + 1, np.int64)
     data = np.zeros(int(lengths.sum()) + 8, np.uint8)
     sizes = lengths.astype(np.int32)

@@ -30,15 +30,15 @@ _READING_OPTIONS = ("pad", "dayfirst")
 
 _NOT_OF_PICKS = (
     *("on", "right_on", "k", "threshold", "min_score", "tables", "exclude", "mode", "radius", "radius_unit"),
-    "aliases",
+    *("metric", "aliases"),
 )
 
-_OF_LAKES = ("k", "min_score", "tables", "exclude", "mode", "radius", "radius_unit", "partners", "min_margin")
+_OF_DISTANCES = ("mode", "radius", "radius_unit", "metric", "partners", "min_margin")
+
+_OF_LAKES = ("k", "min_score", "tables", "exclude", *_OF_DISTANCES)
 
 _LEARNED = tuple(name for name in RELATION_OPTIONS if name != "precision")
 """Those that do not apply where keys are near each other: no program is learned."""
-
-_OF_DISTANCES = ("mode", "radius", "radius_unit", "partners", "min_margin")
 
 _NOT_OF_PLANS = (
     *_NOT_OF_PICKS,

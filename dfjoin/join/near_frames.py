@@ -14,9 +14,10 @@ from dfjoin.search.distance.distance_join import DistanceRelation, with_partners
 from dfjoin.search.embedding.axes_join import AxesRelation, point_radius
 from dfjoin.search.embedding.axes_query import check_points, is_numeric, read_points
 from dfjoin.search.embedding.near_join import NearRelation, ngrams_of_frames
-from dfjoin.search.embedding.near_search import vector_radius
+from dfjoin.search.embedding.near_search import vector_radius, with_radius
 from dfjoin.search.fuzzy.similar_join import SimilarRelation
 from dfjoin.search.fuzzy.similar_texts import spelling_radius
+from dfjoin.search.params import search_params
 from dfjoin.values.frames import select_column
 
 __all__ = ["NEAR_MODES", "NearColumns", "near_keys"]
@@ -36,7 +37,7 @@ def near_keys(left: KeyColumns, right: KeyColumns, options: JoinOptions) -> Near
     ----------
     left, right : KeyColumns
     options : JoinOptions
-        Names the columns, the radius and its unit, and which keys within it are partners.
+        Names the columns, the radius, its unit and metric, and which keys within it are partners.
 
     Returns
     -------
@@ -68,9 +69,9 @@ def near_keys(left: KeyColumns, right: KeyColumns, options: JoinOptions) -> Near
 
 
 def _by_spelling(left: KeyColumns, right: KeyColumns, keys: KeyLabels, options: JoinOptions) -> NearColumns:
-    """Relate two columns of text by edits."""
+    """Relate two columns of text by how they are spelled."""
     _check_texts(left, right, keys, options)
-    limit = spelling_radius(options.radius, options.radius_unit, None)
+    limit = spelling_radius(options.radius, options.radius_unit, options.metric)
     return *keys, SimilarRelation(limit.radius, limit.unit, limit.metric)
 
 
@@ -79,11 +80,12 @@ def _by_vectors(left: KeyColumns, right: KeyColumns, keys: KeyLabels, options: J
     if _are_points(left, keys[0]):
         return _points(left, right, keys, options)
     _check_texts(left, right, keys, options)
-    radius = _NGRAM_RADIUS if options.radius is None else options.radius
-    unit, identity = options.radius_unit or "fraction", ngrams_of_frames().identity
-    relation = NearRelation(radius, unit, "euclidean", identity)
-    vector_radius(relation.params())  # raises if the unit is not one of vectors
-    return *keys, relation
+    params = search_params(
+        mode=options.mode, radius=options.radius, radius_unit=options.radius_unit, metric=options.metric
+    )
+    params, identity = with_radius(params, _NGRAM_RADIUS), ngrams_of_frames().identity
+    vector_radius(params)  # raises if the unit is not one of vectors
+    return *keys, NearRelation(params.radius or 0.0, params.radius_unit or "", params.metric or "", identity)
 
 
 _DECIDE: dict[str, Callable[[KeyColumns, KeyColumns, KeyLabels, JoinOptions], NearColumns]] = {
@@ -113,7 +115,7 @@ def _points(left: KeyColumns, right: KeyColumns, keys: KeyLabels, options: JoinO
     """Return columns of numbers in the order of their axes, and how near they have to be."""
     order = check_points(keys[0], options.radius_unit)
     labels, right_labels = ([own[i] for i in order] for own in keys)
-    radius = point_radius(options.radius, options.radius_unit)
+    radius = point_radius(options.radius, options.radius_unit, options.metric)
     lengths = []
     for side, own in ((left, labels), (right, right_labels)):
         points, *_ = read_points(side.frame, own, side.settings, radius.unit)  # raises without numbers, and warns

@@ -52,6 +52,8 @@ class JoinOptions:
     radius : float or None
         Distance up to which values match, of the modes that search by distance.
     radius_unit : {"fraction", "absolute", "m", "km", None}
+    metric : str or None
+        How these modes measure the distance of texts.
     columns : tuple of labels or None
         Columns to bring; None: all but the key.
     how : {"left", "inner", "right", "outer", "asof"}
@@ -106,6 +108,7 @@ class JoinOptions:
     mode: str = "exact"
     radius: float | None = None
     radius_unit: str | None = None
+    metric: str | None = None
     columns: tuple[Any, ...] | None = None
     how: str = "left"
     aggregate: Any = "auto"
@@ -266,6 +269,10 @@ def _check_radius(value: Any, name: str) -> float | None:
     return None if value is None else check.check_distance(value, name)
 
 
+def _check_metric(value: Any, name: str) -> str | None:
+    return None if value is None else check.check_text(value, name)
+
+
 def _check_precision(value: Any, name: str) -> float | None:
     return None if value is None else check.check_fraction(value, name)
 
@@ -282,6 +289,7 @@ _CHECKS: dict[str, Callable[[Any, str], Any]] = {
     "mode": _one_of(*MODES),
     "radius": _check_radius,
     "radius_unit": _one_of(None, *RADIUS_UNITS),
+    "metric": _check_metric,
     "how": _one_of(*HOWS, "asof"),
     "k": check.check_positive_int,
     "threshold": check.check_fraction,

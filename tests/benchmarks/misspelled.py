@@ -124,7 +124,7 @@ def pairs_of(
         i, j, chords = pairs_within(one, other, reach)
         return i, j, chords / 2
     spelling = SpellingRadius(method, radius, "fraction")
-    left, right = (SimilarTexts(to_texts(texts), spelling.is_grams) for texts in (query, values))
+    left, right = (SimilarTexts.of(to_texts(texts), method) for texts in (query, values))
     return right.pairs(left, spelling)
 
 

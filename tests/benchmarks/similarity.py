@@ -33,6 +33,8 @@ from dfjoin.vectors.trees import features_of
 
 N_COLUMNS = 1000
 _CHUNK = 8192
+_AT_ONCE = 1 << 18
+"""Vectors that are generated at once."""
 _TABLE_PIVOTS = 32
 
 
@@ -44,7 +46,13 @@ def clustered(n: int, d: int, seed: int = 0) -> np.ndarray:
     centers = rng.normal(size=(k, d))
     spread = np.exp(rng.normal(-2.2, 0.5, k))
     own = rng.choice(k, n, p=sizes / sizes.sum())
-    return unit_rows(centers[own] + rng.normal(size=(n, d)) * spread[own][:, None])
+    rows = np.empty((n, d), np.float32)
+    for start in range(0, n, _AT_ONCE):
+        part = own[start : start + _AT_ONCE]
+        rows[start : start + _AT_ONCE] = unit_rows(
+            centers[part] + rng.normal(size=(part.size, d)) * spread[part][:, None]
+        )
+    return rows
 
 
 def isotropic(n: int, d: int, seed: int = 0) -> np.ndarray:

@@ -6,6 +6,9 @@ import pytest
 
 import dfjoin
 from dfjoin.errors import DfjoinWarning, IncompatibleSettingsError, InvalidParameterError, InvalidTypeError
+from dfjoin.search.embedding.near_join import ngrams_of_frames
+from dfjoin.vectors.embedders import to_texts, unit_rows
+from dfjoin.vectors.metrics import METRICS
 from tests.oracles.places import haversine
 
 PLACES = {"mode": "embedding", "radius_unit": "km"}
@@ -115,8 +118,53 @@ def test_texts_that_are_written_differently(mode, match):
 
 
 @pytest.mark.parametrize(
+    ("metric", "radius", "codes"),
+    [
+        ("edit", 0.2, ["CH", "", "", ""]),
+        ("tokens", 0.2, ["CH", "PT", "GB", ""]),
+        ("jaccard", 0.5, ["CH", "", "", ""]),
+        ("euclidean", 0.3, ["CH", "PT", "GB", ""]),
+        ("angular", 0.2, ["CH", "PT", "GB", ""]),
+        ("euclidean", 0.01, ["", "PT", "", ""]),
+    ],
+)
+def test_metrics(metric, radius, codes):
+    names = pd.DataFrame({"name": ["Switzerlnd", "Republic Portugal", "Kingdom Unitd", "Atlantis"]})
+    lands = pd.DataFrame({"land": ["Portugal Republic", "United Kingdom", "Switzerland"], "code": ["PT", "GB", "CH"]})
+    mode = "embedding" if metric in ("euclidean", "angular") else "fuzzy"
+    wide = names.auto_join(lands, on="name", right_on="land", mode=mode, metric=metric, radius=radius)
+    assert wide["code"].fillna("").tolist() == codes
+    plan = wide.attrs["dfjoin"]["plan"]
+    assert f"{radius:g} (fraction), {metric}" in str(dfjoin.report(wide))
+    pd.testing.assert_frame_equal(names.auto_join(lands, plan=plan), wide)
+
+
+def test_a_registered_metric_between_frames(monkeypatch):
+    monkeypatch.delitem(METRICS, "cityblock", raising=False)
+    dfjoin.register_metric(dfjoin.Metric("cityblock", lambda one, many: np.abs(many - one).sum(axis=1)))
+    try:
+        options = {"on": "name", "right_on": "country", "mode": "embedding", "metric": "cityblock"}
+        wide = NAMES.auto_join(COUNTRIES, **options, radius=4.5, radius_unit="absolute", indicator=True)
+        embedder = ngrams_of_frames()
+        vectors = [unit_rows(embedder.embed(to_texts([text]))) for text in ("switzerlnd", "switzerland")]
+        np.testing.assert_allclose(wide["_distance"].iloc[0], np.abs(vectors[0] - vectors[1]).sum(), rtol=1e-6)
+        assert wide["code"].fillna("").tolist() == ["CH", "PT", "", ""]
+        with pytest.raises(InvalidParameterError, match=r'`radius_unit` must be "absolute" for the metric .cityblock.'):
+            NAMES.auto_join(COUNTRIES, **options, radius=0.2)
+    finally:
+        METRICS.pop("cityblock", None)
+
+
+@pytest.mark.parametrize(
     ("options", "error", "text"),
     [
+        (
+            {"mode": "fuzzy", "on": "name", "right_on": "country", "metric": "euclidean"},
+            InvalidParameterError,
+            "`metric` of mode=\"fuzzy\" must be one of 'edit', 'jaccard', 'tokens', got 'euclidean'",
+        ),
+        ({"metric": "edit"}, InvalidParameterError, "`metric` does not apply when `other` is a DataFrame"),
+        ({"metric": 3, "mode": "fuzzy"}, InvalidTypeError, "`metric` must be"),
         ({"mode": "embedding"}, InvalidParameterError, r"`on` must name the columns that are near .* got None"),
         (
             {"mode": "fuzzy", "on": ["name"], "right_on": ["country", "code"], "transform": False},
@@ -167,6 +215,12 @@ def test_texts_that_are_written_differently(mode, match):
 def test_what_is_refused(options, error, text):
     with pytest.raises(error, match=text):
         NAMES.auto_join(COUNTRIES, **options)
+
+
+def test_points_have_no_metric():
+    options = {"on": "v", "right_on": "w", "mode": "embedding", "radius": 0.5, "radius_unit": "absolute"}
+    with pytest.raises(InvalidParameterError, match="`metric` belongs to texts, got 'angular'; places are compared"):
+        pd.DataFrame({"v": [1.0]}).auto_join(pd.DataFrame({"w": [1.1]}), **options, metric="angular")
 
 
 def test_a_plan_with_other_vectors_is_refused():

@@ -1,5 +1,6 @@
 """The radius that a lake's own values choose, against all pairs."""
 
+import math
 import random
 
 import numpy as np
@@ -49,7 +50,8 @@ def test_the_evidence_is_that_of_brute_force(embedder):
     changed = [change_text(value, i, rng) for i, value in enumerate(sources)]
     if sum(one != other for one, other in zip(changed, sources, strict=True)) == len(sources):
         gaps = np.sqrt(np.maximum(0, 2 - 2 * unit_rows(embedder.embed(to_texts(changed))) @ rows.T)) / 2
-        assert abs(told["pairs"] - (gaps <= radius).mean() * 360) < 0.05 * told["pairs"] + 0.1
+        usual = np.sort((gaps <= radius).mean(axis=1))[: math.ceil(0.75 * n)]
+        assert abs(told["pairs"] - usual.mean() * 360) < 0.05 * told["pairs"] + 0.1
 
 
 def test_a_larger_lake_has_a_smaller_radius_and_a_tiny_one_none():

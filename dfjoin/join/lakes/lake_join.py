@@ -130,6 +130,7 @@ class _LakeRanking:
             aliases=options.aliases,
             radius=options.radius,
             radius_unit=options.radius_unit,
+            metric=options.metric,
         )
         mode_of(options.mode).check(snapshot)
         self._key = make_key(df, on, snapshot, params) if has_composite_key(on, params) else None

@@ -11,10 +11,7 @@ from dfjoin.kernels.numba._compile import njit_inner, njit_lean
 from dfjoin.kernels.texts.edit_distance import slice_edit_distance
 from dfjoin.kernels.texts.text_scan import decode, hash_of, is_known, most_edits, to_grams
 
-__all__ = ["GRAM_SLOTS", "CompareScratch", "SpelledPairs", "compare_texts"]
-
-GRAM_SLOTS = 1024
-"""Places of the table of a query text's n-grams: four for each of them at least."""
+__all__ = ["CompareScratch", "SpelledPairs", "compare_texts"]
 
 _BLOCK = 64
 _ASCII = 128
@@ -68,6 +65,12 @@ class SpelledPairs(NamedTuple):
 
 
 @njit_inner
+def _end(texts, text):
+    """Return where a text ends."""
+    return texts.starts[text] + texts.lengths[text]
+
+
+@njit_inner
 def _number(points, n, scratch, numbers):
     """Number the characters of a text by those of the query texts; 0 for others."""
     for i in range(n):
@@ -89,7 +92,7 @@ def _number(points, n, scratch, numbers):
 @njit_inner
 def _edits(own_size, texts, text, scratch):
     """Count the edits of the query text that lies in the scratch and a text."""
-    n = decode(texts.data, texts.starts[text], texts.ends[text], scratch.other[: scratch.other.size - 2])
+    n = decode(texts.data, texts.starts[text], _end(texts, text), scratch.other[: scratch.other.size - 2])
     _number(scratch.other, n, scratch, scratch.other_points)
     return slice_edit_distance(
         scratch.own_points, 0, own_size, scratch.other_points, 0, n, scratch.equal, scratch.plus, scratch.minus
@@ -108,7 +111,7 @@ def _slot_of(gram, slots):
 @njit_inner
 def _shared_grams(texts, text, scratch):
     """Count the distinct n-grams that the query text in the table and a text share, without sorting them."""
-    n = decode(texts.data, texts.starts[text], texts.ends[text], scratch.other[: scratch.other.size - 2])
+    n = decode(texts.data, texts.starts[text], _end(texts, text), scratch.other[: scratch.other.size - 2])
     a = b = np.int64(_PAD)
     shared = 0
     for i in range(n + 2):
@@ -128,8 +131,8 @@ def _edits_of_ascii(queries, q, places, texts, text, most):
     As `slice_edit_distance`, of one block, without decoding: a character beyond ASCII is none of the query text's. What
     both begin and end with is left out.
     """
-    own, first, last_own = queries.data, queries.starts[q], queries.ends[q]
-    data, start, end = texts.data, texts.starts[text], texts.ends[text]
+    own, first, last_own = queries.data, queries.starts[q], _end(queries, q)
+    data, start, end = texts.data, texts.starts[text], _end(texts, text)
     while first < last_own and start < end and own[first] == data[start]:
         first, start = first + 1, start + 1
     while first < last_own and start < end and own[last_own - 1] == data[end - 1]:
@@ -169,7 +172,7 @@ def _edits_of_ascii(queries, q, places, texts, text, most):
 @njit_inner
 def _prepare(queries, q, limit, scratch):
     """Write the query text into the scratch; return whether it is a short one of ASCII alone."""
-    start, end, size = queries.starts[q], queries.ends[q], queries.sizes[q]
+    start, end, size = queries.starts[q], _end(queries, q), np.int64(queries.sizes[q])
     n = decode(queries.data, start, end, scratch.own[: scratch.own.size - 2])
     if limit.is_grams:
         scratch.slots[:] = -1
@@ -222,7 +225,7 @@ def compare_texts(queries, candidates, n, texts, limit, scratch, lists, pairs):
             before, is_short = q, _prepare(queries, q, limit, scratch)
         if lists.of_text.size and (is_known(lists, q, text) or lists.met[lists.of_text[text]] == q):
             continue
-        own, other = queries.sizes[q], texts.sizes[text]
+        own, other = np.int64(queries.sizes[q]), np.int64(texts.sizes[text])
         if limit.is_grams:
             shared = _shared_grams(texts, text, scratch)
             distance = 1 - shared / (own + other - shared)

@@ -13,12 +13,14 @@ from dfjoin.kernels.texts.edit_distance import count_bits
 
 __all__ = [
     "BLOCK",
+    "GRAM_SLOTS",
     "KnownLists",
     "ScanTexts",
     "TextCandidates",
     "TextLimit",
     "decode",
     "hash_of",
+    "holds_letter",
     "is_known",
     "most_edits",
     "propose_texts",
@@ -31,6 +33,9 @@ _WORDS = 4
 _MOST_COMPARED = 1 << 26
 _ONE = np.uint64(1)
 _PAD = 0x10FFFF + 1
+GRAM_SLOTS = 1024
+"""Places of a table of a text's n-grams: four for each of them at least."""
+
 _MIX = 2654435761
 
 
@@ -41,9 +46,11 @@ class ScanTexts(NamedTuple):
     ----------
     data : ndarray of uint8
         UTF-8.
-    starts, ends : ndarray of int64, shape (n,)
-        Where each text lies.
-    sizes : ndarray of int64, shape (n,)
+    starts : ndarray of int64, shape (n,)
+        Where each text begins.
+    lengths : ndarray of int32, shape (n,)
+        Its bytes.
+    sizes : ndarray of int32, shape (n,)
         Characters, or distinct n-grams; ascending.
     words : ndarray of uint64, shape (4, n + 8)
         Signatures, see `sign_texts`, and room behind them.
@@ -53,8 +60,8 @@ class ScanTexts(NamedTuple):
 
     data: NDArray[np.uint8]
     starts: NDArray[np.int64]
-    ends: NDArray[np.int64]
-    sizes: NDArray[np.int64]
+    lengths: NDArray[np.int32]
+    sizes: NDArray[np.int32]
     words: NDArray[np.uint64]
     indptr: NDArray[np.int64]
 
@@ -129,9 +136,14 @@ def decode(data, start, end, points):
     n, i = 0, start
     while i < end:
         byte = np.int64(data[i])
-        if byte < 0x80:
-            point, length = byte, 1
-        elif byte < 0xE0:
+        if byte < 0x80:  # nearly all characters are of ASCII
+            if n == points.size:
+                return n + 1
+            points[n] = byte
+            n += 1
+            i += 1
+            continue
+        if byte < 0xE0:
             point, length = byte & 0x1F, 2
         elif byte < 0xF0:
             point, length = byte & 0x0F, 3
@@ -207,37 +219,85 @@ def hash_of(value):
     return ((folded * _MIX) >> 16) & 0xFFFFFFFF
 
 
+@njit_inner
+def holds_letter(data, start, end):
+    """Tell whether a text holds a letter: any byte of the alphabet, or any character above ASCII.
+
+    Parameters
+    ----------
+    data : ndarray of uint8
+    start, end : int
+        Where the text lies.
+
+    Returns
+    -------
+    bool
+
+    Notes
+    -----
+    O(bytes).
+    """
+    for i in range(start, end):
+        byte = data[i] | 32
+        if 97 <= byte <= 122 or data[i] > 127:
+            return True
+    return False
+
+
+@njit_inner
+def _keep_distinct_grams(points, n, text, table):
+    """Replace the characters of a text by its distinct 3-grams, in the order in which they come; return how many."""
+    a = b = np.int64(_PAD)
+    n_grams = 0
+    for i in range(n + 2):
+        c = points[i] if i < n else np.int64(_PAD)
+        gram = (a << 42) | (b << 21) | c
+        a, b = b, c
+        slot = hash_of(gram) & (GRAM_SLOTS - 1)
+        while table[1, slot] == text and table[0, slot] != gram:
+            slot = (slot + 1) & (GRAM_SLOTS - 1)
+        if table[1, slot] != text:
+            table[0, slot], table[1, slot] = gram, text
+            points[n_grams] = gram  # none that is still to be read: n_grams <= i
+            n_grams += 1
+    return n_grams
+
+
 @njit_lean
-def sign_texts(data, offsets, is_grams, points, sizes, signatures):
+def sign_texts(data, starts, lengths, is_grams, points, table, sizes, signatures):
     """Compute size and signature of each text.
 
     Parameters
     ----------
     data : ndarray of uint8
-    offsets : ndarray of int64, shape (n + 1,)
+    starts, lengths : ndarray of int64, shape (n,)
+        Where each text begins, and its bytes.
     is_grams : bool
         Sizes are distinct 3-grams, and the signature is a set of 256 bits of them; else sizes are characters, and the
         signature is one of pairs of neighbours.
     points : ndarray of int64
         Scratch: room for the longest text to be signed and two more.
-    sizes : ndarray of int64, shape (n,)
-        Output; -1 for a longer text.
-    signatures : ndarray of uint64, shape (4, n)
+    table : ndarray of int64, shape (2, 1024)
+        Scratch: 3-grams, and the last text that had each; -1 at first. Four places for each 3-gram of a text at least.
+    sizes : ndarray of int32, shape (n,)
+        Output; -1 for a longer text, and for one without a letter.
+    signatures : ndarray of uint64, shape (4, n) or more
         Output.
 
     Notes
     -----
-    O(characters), of n-grams times their number.
+    O(characters).
     """
     most = points.size - 2
-    for text in range(offsets.size - 1):
-        n = decode(data, offsets[text], offsets[text + 1], points[:most])
+    for text in range(starts.size):
+        start, end = starts[text], starts[text] + lengths[text]
         for word in range(_WORDS):
             signatures[word, text] = 0
+        n = decode(data, start, end, points[:most]) if holds_letter(data, start, end) else most + 1
         if n > most:
             sizes[text] = -1
         elif is_grams:
-            n = to_grams(points, n)
+            n = _keep_distinct_grams(points, n, text, table)
             sizes[text] = n
         else:
             sizes[text] = n
@@ -292,7 +352,7 @@ def _fill_limits(queries, begin, stop, size, limit, most):
     """
     low, high = stop, begin
     for q in range(begin, stop):
-        own = queries.sizes[q]
+        own = np.int64(queries.sizes[q])
         bits = np.int64(-1)
         if limit.is_grams:
             shared = _fewest_shared(limit, own, size)

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dfjoin.kernels.numba._compile import njit_inner, njit_lean
+from dfjoin.kernels.texts.text_scan import holds_letter
 
 __all__ = ["WordTable", "count_words", "embed_texts", "enter_words", "has_letters", "index_words", "list_ngrams"]
 
@@ -363,12 +364,7 @@ def has_letters(offsets, data, out):
         Output.
     """
     for text in range(offsets.size - 1):
-        out[text] = False
-        for i in range(offsets[text], offsets[text + 1]):
-            byte = data[i] | 32
-            if 97 <= byte <= 122 or data[i] > 127:
-                out[text] = True
-                break
+        out[text] = holds_letter(data, offsets[text], offsets[text + 1])
 
 
 @njit_lean

@@ -59,15 +59,20 @@ class PointRadius:
         return length_of_chord(distances) / _METRES[self.unit] if self.unit in _METRES else distances
 
 
-def point_radius(radius: float | None, unit: str | None) -> PointRadius:
+def point_radius(radius: float | None, unit: str | None, metric: str | None = None) -> PointRadius:
     """Return the radius of a search among points.
 
     Raises
     ------
     InvalidParameterError
-        If there is none.
+        If there is none, or a metric is given, which texts have.
     """
     assert unit is not None  # a query of points is made with one
+    if metric is not None:
+        raise InvalidParameterError(
+            f"`metric` belongs to texts, got {metric!r}; places are compared along great circles, others by "
+            "Euclidean distance: leave it out"
+        )
     if radius is None:
         raise InvalidParameterError(
             "`radius` must be given for columns of numbers, whose unit says nothing of how near is near; for example "

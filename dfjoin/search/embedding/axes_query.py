@@ -92,7 +92,7 @@ def make_point_query(df: pd.DataFrame, labels: Sequence[Any], settings: IndexSet
     Warns
     -----
     DfjoinWarning
-        If numbers lie outside the range of latitude and longitude; such rows match nothing.
+        If numbers lie outside the range of latitude and longitude, or lists differ in length; such rows match nothing.
     """
     is_place = unit in _LENGTHS
     numbers, points = read_points(df, labels, settings, unit)
@@ -179,7 +179,14 @@ def points_of_frame(df: pd.DataFrame, labels: Sequence[Any], settings: IndexSett
     columns = [select_column(df, label, "on") for label in labels]
     lists = lists_of(columns[0]) if len(columns) == 1 else None
     if lists is not None:
-        return to_rows(lists)
+        rows = to_rows(lists)
+        n_other = int((columns[0].notna().to_numpy() & ~np.isfinite(rows).all(axis=1)).sum())
+        if n_other:
+            warn(
+                f"{n_other:,} rows of on={str(labels[0])!r} have no vector: lists must have {rows.shape[1]} numbers, "
+                "as the first one has, and no null; they match nothing"
+            )
+        return rows
     parts = []
     for label, column in zip(labels, columns, strict=True):
         numbers = to_floats(normalize_column(column_to_arrow(column, "on"), settings))

@@ -10,7 +10,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from numpy.typing import NDArray
 
-from dfjoin.errors import IncompatibleSettingsError, InvalidParameterError
+from dfjoin.errors import IncompatibleSettingsError, InvalidParameterError, warn
 from dfjoin.index.axis_group import AxisShape, AxisSpace, axis_spaces
 from dfjoin.index.reading import reading
 from dfjoin.index.segment import Segment
@@ -291,6 +291,21 @@ class PointsFound(DistanceFound):
         return [point_text(row, position) for row, position in zip(numbers, partners.tolist(), strict=True)]
 
 
+def _warn_of_lengths(snapshot: Snapshot, query: PointQuery) -> None:
+    """Warn of vectors that the lake has of other lengths alone: they match nothing."""
+    shapes = [space.shape for segment in snapshot.segments for space in spaces_of(segment)]
+    own, known = (
+        query.points.shape[1],
+        sorted({shape.dimension for shape in shapes if shape.n_columns == 1 < shape.dimension}),
+    )
+    if len(query.keys) == 1 and len(query.points) and own > 1 and own not in known:
+        others = f"those of the lake {', '.join(map(str, known))}; make them in the same way" if known else ""
+        warn(
+            f"vectors of on={query.name!r} have {own} numbers, and match nothing: "
+            + (others or "the lake has no columns of vectors; name them in `lake.add_axes`")
+        )
+
+
 def find_points(
     snapshot: Snapshot, query: PointQuery, params: SearchParams, record: MatchRecord | None = None
 ) -> tuple[PointsFound, Hits]:
@@ -303,12 +318,8 @@ def find_points(
     """
     if params.plan not in _PLANS:
         raise InvalidParameterError(f'`plan` for columns of numbers must be "tree" or "pexeso", got {params.plan!r}')
-    if params.metric != SearchParams.metric:
-        raise InvalidParameterError(
-            f"`metric` belongs to texts, got {params.metric!r}; places are compared along great circles, others by "
-            "Euclidean distance: leave it out"
-        )
-    radius = point_radius(params.radius, params.radius_unit)
+    radius = point_radius(params.radius, params.radius_unit, params.metric)
+    _warn_of_lengths(snapshot, query)
     hits, sets, stats = _search_points(snapshot, query, radius, params, record)
     matched, is_all = MatchedQuery(snapshot, query.values), params.count == "all"
     none = no_hits(snapshot, hits)

@@ -18,7 +18,14 @@ from dfjoin.search.distance.distance_search import MatchRecord
 from dfjoin.search.embedding.axes_query import PointQuery, is_numeric, make_point_query
 from dfjoin.search.embedding.axes_search import check_axes_of, find_points
 from dfjoin.search.embedding.near_join import NearRelation, pairs_within
-from dfjoin.search.embedding.near_search import embedder_of, query_rows, search_near, vector_radius, with_radius
+from dfjoin.search.embedding.near_search import (
+    default_of,
+    embedder_of,
+    query_rows,
+    search_near,
+    vector_radius,
+    with_radius,
+)
 from dfjoin.search.exact.searcher import MatchedQuery
 from dfjoin.search.found import Found
 from dfjoin.search.group_hits import GroupHits, HeldCounts
@@ -103,7 +110,7 @@ class EmbeddingMode(DistanceMode):
         _check_vectors(snapshot)
         identity = embedder_of(snapshot).identity
         meta, is_default = snapshot.manifest.embedder, params.radius is None
-        params = with_radius(params, meta)
+        params = with_radius(params, default_of(meta))
         is_euclidean = params.metric == "euclidean"
         rows = query_rows(snapshot, query)
         hits, stats = search_near(snapshot, query, rows, params, record)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from weakref import WeakKeyDictionary
 
@@ -24,7 +25,15 @@ from dfjoin.vectors.embedders import Embedder, unit_rows
 from dfjoin.vectors.metrics import PROJECTED, chord_of_arc, metric_of, radius_of
 from dfjoin.vectors.trees import features_of
 
-__all__ = ["VectorRadius", "embedder_of", "query_rows", "search_near", "vector_radius", "with_radius"]
+__all__ = [
+    "VectorRadius",
+    "default_of",
+    "embedder_of",
+    "query_rows",
+    "search_near",
+    "vector_radius",
+    "with_radius",
+]
 
 
 @dataclass(frozen=True)
@@ -68,20 +77,29 @@ _ALL = 4.0
 """No two unit vectors are farther apart."""
 
 
-def with_radius(params: SearchParams, embedder: EmbedderMeta | None = None) -> SearchParams:
+def default_of(embedder: EmbedderMeta | None) -> float:
+    """Return the default radius of an index, as with_radius takes it: its own, unless it has too few values."""
+    if embedder is None:
+        return _RADIUS
+    return embedder.radius or _RADII.get(embedder.identity.partition(":")[0], _RADIUS)
+
+
+def with_radius(params: SearchParams, default: float = _RADIUS) -> SearchParams:
     """Return a search among texts with the radius, unit and metric that it has if none are given.
 
     Parameters
     ----------
     params : SearchParams
-    embedder : EmbedderMeta, optional
-        Its index has chosen a radius for it, unless it has too few values.
+    default : float
+        Radius if none is given, as a fraction of the largest Euclidean distance; an angle spans the same chord.
     """
-    default = _RADIUS
-    if embedder is not None:
-        default = embedder.radius or _RADII.get(embedder.identity.partition(":")[0], _RADIUS)
-    radius = default if params.radius is None else params.radius
     unit, metric = params.radius_unit or "fraction", params.metric or "euclidean"
+    radius = params.radius
+    if radius is None:
+        radius = default
+        if metric in PROJECTED:
+            length = 2 * default if metric == "euclidean" else 2 * math.asin(min(1.0, default))
+            radius = length / (metric_of(metric).full if unit == "fraction" else 1.0)
     return replace(params, radius=radius, radius_unit=unit, metric=metric)
 
 

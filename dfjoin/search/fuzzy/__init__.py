@@ -1,1 +1,1 @@
-"""mode="fuzzy": columns with values that are spelled like those of the query, by edit distance or 3-grams."""
+"""mode="fuzzy": columns with values that are spelled like those of the query, by edits or by 3-grams."""

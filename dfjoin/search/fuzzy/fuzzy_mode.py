@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from dfjoin.errors import IncompatibleSettingsError
 from dfjoin.index.segment import Segment
-from dfjoin.index.vector_group import text_tokens, texts_of
+from dfjoin.index.vector_group import stretches_of_texts, text_tokens
 from dfjoin.kernels.records import as_read_only
 from dfjoin.kernels.vectors.pivot_grids import count_found
 from dfjoin.search.distance.distance_join import NearPairs
@@ -21,7 +21,7 @@ from dfjoin.search.distance.distance_search import DistanceSearch, MatchRecord, 
 from dfjoin.search.embedding.near_plans import sealed_queries
 from dfjoin.search.exact.searcher import MatchedQuery
 from dfjoin.search.fuzzy.similar_join import SimilarRelation
-from dfjoin.search.fuzzy.similar_texts import SimilarTexts, SpellingRadius, spelling_radius
+from dfjoin.search.fuzzy.similar_texts import SimilarTexts, SpellingRadius, TextStretches, spelling_radius
 from dfjoin.search.hits import Hits
 from dfjoin.search.params import SearchParams, SearchStats
 from dfjoin.search.query import QueryColumn
@@ -30,18 +30,10 @@ from dfjoin.store.snapshot import Snapshot
 __all__ = ["FuzzyMode", "SimilarFound"]
 
 
-@dataclass(frozen=True, eq=False)
-class _StoredTexts:
-    """The texts of a segment's columns of text, prepared, and the token of each."""
+_PREPARED: WeakValueDictionary[tuple[Path, str], SimilarTexts] = WeakValueDictionary()
+"""Directory of a segment, and metric → the texts of its columns of text, which all that have it open share."""
 
-    texts: SimilarTexts
-    tokens: NDArray[np.uint32]
-
-
-_PREPARED: WeakValueDictionary[tuple[Path, bool], _StoredTexts] = WeakValueDictionary()
-"""Directory of a segment, and whether n-grams are compared → its texts, which all that have it open share."""
-
-_HELD: WeakKeyDictionary[Segment, dict[bool, _StoredTexts]] = WeakKeyDictionary()
+_HELD: WeakKeyDictionary[Segment, dict[str, SimilarTexts]] = WeakKeyDictionary()
 
 
 @dataclass(frozen=True)
@@ -56,13 +48,13 @@ class SimilarFound(TextFound):
 
     def near_tokens(self, segment: Segment, held: NDArray[np.int64]) -> NearPairs:
         """See `TextFound`."""
-        texts = SimilarTexts(texts_of(segment.tokens, held), self.radius.is_grams)
-        found = texts.pairs(_texts_of_query(self.query, self.radius.is_grams), self.radius)
-        return NearPairs(found.queries, held[found.texts], found.distances)
+        texts = _prepared(segment, held, self.radius.metric)
+        found = texts.pairs(_texts_of_query(self.query, self.radius.metric), self.radius)
+        return NearPairs(found.queries, found.texts.astype(np.int64), found.distances)
 
 
 class FuzzyMode(DistanceMode):
-    """Search by edit distance or by 3-grams; see `Mode` for the methods."""
+    """Search by edit distance, of words in order too, or by 3-grams; see `Mode` for the methods."""
 
     nothing_found = "no column of the lake has a value that is spelled alike"
 
@@ -77,7 +69,7 @@ class FuzzyMode(DistanceMode):
         self, snapshot: Snapshot, query: QueryColumn, params: SearchParams, record: MatchRecord | None = None
     ) -> tuple[SimilarFound, Hits]:
         radius = spelling_radius(params.radius, params.radius_unit, params.metric)
-        search, texts = DistanceSearch(query, params, record), _texts_of_query(query, radius.is_grams)
+        search, texts = DistanceSearch(query, params, record), _texts_of_query(query, radius.metric)
         others = np.setdiff1d(np.arange(len(query.values)), texts.numbers)
         hits, stats = search.through_texts(snapshot, others, lambda part: _count_similar(search, part, texts, radius))
         stats.plan = "scan"
@@ -86,45 +78,50 @@ class FuzzyMode(DistanceMode):
         return replace(found, is_default=params.radius is None), hits
 
 
-def _texts_of_query(query: QueryColumn, is_grams: bool) -> SimilarTexts:
+def _texts_of_query(query: QueryColumn, metric: str) -> SimilarTexts:
     """Return the values of a query column as texts; none of a column that is not of text."""
     values = query.values
     if query.profile.kind != "text":
-        return SimilarTexts((np.zeros(1, np.int64), np.zeros(8, np.uint8)), is_grams)
-    return SimilarTexts((values.offsets, values.data), is_grams)
+        return SimilarTexts.of((np.zeros(1, np.int64), np.zeros(8, np.uint8)), metric)
+    return SimilarTexts.of((values.offsets, values.data), metric)
 
 
-def _texts_of_segment(segment: Segment, is_grams: bool) -> _StoredTexts:
+def _prepared(segment: Segment, tokens: NDArray[np.integer], metric: str) -> SimilarTexts:
+    """Prepare the values of some tokens where they lie."""
+    starts, lengths = stretches_of_texts(segment.tokens, tokens)
+    return SimilarTexts(TextStretches(segment.tokens.value_bytes, starts, lengths), metric, tokens.astype(np.uint32))
+
+
+def _texts_of_segment(segment: Segment, metric: str) -> SimilarTexts:
     """Return the texts of a segment, prepared when this process first asks for them.
 
     A segment never changes, so that lakes and versions of one index share them until the last of these is gone.
     """
     held = _HELD.setdefault(segment, {})
-    if is_grams not in held:
+    if metric not in held:
         tokens = text_tokens(segment)  # compares the postings of each opened segment, which kernels rely on
-        key = segment.directory.absolute(), is_grams
+        key = segment.directory.absolute(), metric
         known = _PREPARED.get(key)
         if known is None:
-            texts = SimilarTexts(texts_of(segment.tokens, tokens), is_grams)
-            known = _PREPARED[key] = _StoredTexts(texts, tokens.astype(np.uint32))
-        held[is_grams] = known
-    return held[is_grams]
+            known = _PREPARED[key] = _prepared(segment, tokens, metric)
+        held[metric] = known
+    return held[metric]
 
 
 def _count_similar(
     search: DistanceSearch, part: TextSegment, texts: SimilarTexts, radius: SpellingRadius
 ) -> SearchStats:
     """Count the columns of a segment with texts like those of a query; each text is compared once."""
-    stored = _texts_of_segment(part.segment, radius.is_grams)
+    stored = _texts_of_segment(part.segment, radius.metric)
     stats, read = SearchStats(plan="scan"), np.zeros(2, np.int64)
     is_met = np.zeros(len(search.query.values), bool)
     lists = None
     if search.record is None and search.params.count == "hit":  # which columns have a partner, and no more
-        group = part.postings.group.astype(np.int64)
-        lists = group[stored.tokens], np.where(part.own >= 0, group[part.own], -1)
-    for found in stored.texts.near(texts, radius, read, lists):
+        group = part.postings.group
+        lists = group, np.where(part.own >= 0, group[part.own].astype(np.int64), -1)
+    for found in stored.near(texts, radius, read, lists):
         order = np.argsort(found.queries, kind="stable")
-        numbers, near = found.queries[order], stored.tokens[found.texts[order]]
+        numbers, near = found.queries[order], found.texts[order].astype(np.uint32)
         met, starts = np.unique(numbers, return_index=True)
         is_met[met] = True
         indptr = as_read_only(np.append(starts, numbers.size).astype(np.int64))

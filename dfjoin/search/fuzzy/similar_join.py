@@ -26,7 +26,7 @@ class SimilarRelation(DistanceRelation):
     ----------
     radius : float
     radius_unit : {"fraction", "absolute"}
-    metric : {"edit", "jaccard"}
+    metric : {"edit", "jaccard", "tokens"}
     partners : {"nearest", "all"}
         Which keys within the radius are partners.
     """
@@ -70,16 +70,16 @@ class SimilarKeys(TextKeys):
     def __init__(self, values: ValueSet, relation: SimilarRelation) -> None:
         super().__init__(values, relation.partners)
         self._limit = relation.limit()
-        self._texts = SimilarTexts((values.offsets, values.data), self._limit.is_grams)
+        self._texts = SimilarTexts.of((values.offsets, values.data), self._limit.metric)
 
     def within(self, values: ValueSet) -> NearPairs:
         """See `TextKeys`."""
-        found = SimilarTexts((values.offsets, values.data), self._limit.is_grams).pairs(self._texts, self._limit)
+        found = SimilarTexts.of((values.offsets, values.data), self._limit.metric).pairs(self._texts, self._limit)
         return NearPairs(found.texts, found.queries, found.distances)
 
     def measured(self, values: ValueSet, left: NDArray[np.int64], right: NDArray[np.int64]) -> NearPairs:
         """See `TextKeys`."""
-        texts = SimilarTexts((values.offsets, values.data), self._limit.is_grams)
+        texts = SimilarTexts.of((values.offsets, values.data), self._limit.metric)
         return NearPairs(left, right, texts.distances(self._texts, (left, right), self._limit))
 
     def is_within(self, distances: NDArray[np.float64]) -> NDArray[np.bool_]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,23 +13,35 @@ from dfjoin._validation import show
 from dfjoin.errors import InvalidParameterError, shortlist
 from dfjoin.kernels.lanes import WORDS
 from dfjoin.kernels.records import as_read_only
-from dfjoin.kernels.texts.text_compare import GRAM_SLOTS, CompareScratch, SpelledPairs, compare_texts
-from dfjoin.kernels.texts.text_scan import KnownLists, ScanTexts, TextCandidates, TextLimit, propose_texts, sign_texts
+from dfjoin.kernels.texts.sorted_words import sort_words
+from dfjoin.kernels.texts.text_compare import CompareScratch, SpelledPairs, compare_texts
+from dfjoin.kernels.texts.text_scan import (
+    GRAM_SLOTS,
+    KnownLists,
+    ScanTexts,
+    TextCandidates,
+    TextLimit,
+    propose_texts,
+    sign_texts,
+)
 from dfjoin.search.distance.distance_search import MOST_PAIRS, QUERIES_AT_ONCE
-from dfjoin.vectors.fasttext_model import Texts, texts_with_letters
+from dfjoin.vectors.fasttext_model import Texts
 
-__all__ = ["LONGEST", "SPELLING_METRICS", "SimilarTexts", "SpellingRadius", "spelling_radius"]
+__all__ = ["LONGEST", "SPELLING_METRICS", "SimilarTexts", "SpellingRadius", "TextStretches", "spelling_radius"]
 
 LONGEST = 256
 """Characters of a text; longer ones match equal texts alone."""
 
-SPELLING_METRICS = ("edit", "jaccard")
-"""Edits of single characters; one minus the Jaccard similarity of the sets of 3-grams."""
+SPELLING_METRICS = ("edit", "jaccard", "tokens")
+"""Edits of single characters; one minus the Jaccard similarity of the sets of 3-grams; edits of the words in order."""
 
-_DEFAULTS = {"edit": 0.15, "jaccard": 0.4}
+_DEFAULTS = {"edit": 0.15, "jaccard": 0.4, "tokens": 0.15}
 """Chosen with misspelled names, see docs/measurements/distance.md."""
 _ROOM = 1 << 18
 """Candidates that are compared at once."""
+
+_NEARER = 3
+"""Part of a radius within which the partner of a value usually lies, where many texts lie within the whole."""
 
 _ASCII = 128
 
@@ -39,7 +52,7 @@ class SpellingRadius:
 
     Parameters
     ----------
-    metric : {"edit", "jaccard"}
+    metric : {"edit", "jaccard", "tokens"}
     radius : float
     unit : {"fraction", "absolute"}
         A fraction is one of the characters of the longer text; sets of 3-grams differ by 1 at most in any case.
@@ -59,6 +72,7 @@ class SpellingRadius:
         if self.is_grams:
             return f"Jaccard distance of 3-grams up to {self.radius:g}"
         what = " of the longer text" if self.unit == "fraction" else ""
+        what += " with words in order" if self.metric == "tokens" else ""
         return f"edit distance up to {self.radius:g}{what}"
 
 
@@ -81,11 +95,35 @@ def spelling_radius(radius: float | None, unit: str | None, metric: str | None) 
             f'`radius_unit` of mode="fuzzy" must be "fraction" or "absolute", got {show(unit)}; metres and kilometres '
             'belong to places, with mode="embedding"'
         )
-    if radius is None and unit == "absolute" and metric == "edit":
+    if radius is None and unit == "absolute" and metric != "jaccard":
         raise InvalidParameterError(
             '`radius` must be given with radius_unit="absolute": the most edits of two texts, for example radius=2'
         )
     return SpellingRadius(metric, _DEFAULTS[metric] if radius is None else radius, unit)
+
+
+class TextStretches(NamedTuple):
+    """Texts somewhere in an array.
+
+    Parameters
+    ----------
+    data : ndarray of uint8
+        UTF-8.
+    starts, lengths : ndarray of int64, shape (n,)
+        Where each begins, and its bytes.
+    """
+
+    data: NDArray[np.uint8]
+    starts: NDArray[np.int64]
+    lengths: NDArray[np.int64]
+
+
+def _with_sorted_words(texts: TextStretches) -> TextStretches:
+    """Write the words of each text in order; longer texts become empty."""
+    data, starts, lengths = as_read_only(texts.data), as_read_only(texts.starts), as_read_only(texts.lengths)
+    found = TextStretches(np.zeros(int(lengths.sum()) + 8, np.uint8), *np.empty((2, starts.size), np.int64))
+    sort_words(data, starts, lengths, LONGEST, np.empty((2, 2 * LONGEST + 1), np.int64), *found)
+    return found
 
 
 class SimilarTexts:
@@ -93,52 +131,62 @@ class SimilarTexts:
 
     Parameters
     ----------
-    texts : tuple of ndarray
-        Offsets and UTF-8, as in Arrow.
-    is_grams : bool
-        They will be compared by their 3-grams.
+    texts : TextStretches
+    metric : {"edit", "jaccard", "tokens"}
+        How they will be compared.
+    numbers : ndarray of integers, shape (n,), optional
+        What pairs call each text; by default its position.
 
     Notes
     -----
-    O(characters). Memory: 72 bytes a text, beside the texts.
+    O(characters). Memory: 52 bytes a text beside the texts, and their numbers; with their words in order the texts
+    once more.
     """
 
-    def __init__(self, texts: Texts, is_grams: bool) -> None:
-        offsets, data = texts
-        n = offsets.size - 1
-        sizes, signatures = np.empty(n, np.int64), np.empty((4, n), np.uint64)
-        offsets, data = as_read_only(np.ascontiguousarray(offsets)), as_read_only(data)
-        sign_texts(data, offsets, is_grams, np.empty(LONGEST + 2, np.int64), sizes, signatures)
-        kept = np.flatnonzero((sizes >= 0) & texts_with_letters((offsets, data)))
-        order = kept[np.argsort(sizes[kept], kind="stable")]
-        sizes = sizes[order]
-        words = np.zeros((4, order.size + WORDS), np.uint64)
-        words[:, : order.size] = signatures[:, order]
-        most = int(sizes[-1]) if sizes.size else 0
-        self.numbers = order
-        self.is_grams = is_grams
+    def __init__(self, texts: TextStretches, metric: str, numbers: NDArray[np.integer] | None = None) -> None:
+        is_grams = metric == "jaccard"
+        data, starts, lengths = _with_sorted_words(texts) if metric == "tokens" else texts
+        data, starts, lengths = as_read_only(data), as_read_only(starts), as_read_only(lengths)
+        n = starts.size
+        sizes, words = np.empty(n, np.int32), np.zeros((4, n + WORDS), np.uint64)
+        scratch = np.empty(LONGEST + 2, np.int64), np.full((2, GRAM_SLOTS), -1)
+        sign_texts(data, starts, lengths, is_grams, *scratch, sizes, words)
+        kept = np.flatnonzero(sizes >= 0).astype(np.int32)
+        order = kept[np.argsort(sizes[kept].astype(np.int16), kind="stable")]  # sorted by radix
+        sizes, m = sizes[order], order.size
+        for row in words:  # in place: signatures are the largest array
+            row[:m] = row[order]
+            row[m:] = 0
+        most = int(sizes[-1]) if m else 0
+        self.numbers: NDArray[Any] = order.astype(np.int64) if numbers is None else numbers[order]
         self._texts = ScanTexts(
             data,
-            as_read_only(offsets[order]),
-            as_read_only(offsets[order + 1]),
+            as_read_only(starts[order]),
+            as_read_only(lengths[order].astype(np.int32)),
             as_read_only(sizes),
             as_read_only(words),
             as_read_only(np.searchsorted(sizes, np.arange(most + 2)).astype(np.int64)),
         )
+
+    @classmethod
+    def of(cls, texts: Texts, metric: str) -> Self:
+        """Prepare texts that lie one behind the other: offsets and UTF-8, as in Arrow."""
+        offsets, data = texts
+        return cls(TextStretches(data, np.ascontiguousarray(offsets[:-1]), np.diff(offsets)), metric)
 
     def near(
         self,
         queries: SimilarTexts,
         radius: SpellingRadius,
         stats: NDArray[np.int64],
-        lists: tuple[NDArray[np.int64], NDArray[np.int64]] | None = None,
+        lists: tuple[NDArray[np.integer], NDArray[np.int64]] | None = None,
     ) -> Iterator[SpelledPairs]:
         """Find the texts within a radius of each of others, some of these at a time.
 
         Parameters
         ----------
         queries : SimilarTexts
-            Made with the same `is_grams`.
+            Made for the same metric.
         radius : SpellingRadius
         stats : ndarray of int64, shape (2,)
             Added to: signatures compared, pairs that signatures leave.
@@ -193,13 +241,13 @@ class SimilarTexts:
         return found
 
     def _known_lists(
-        self, queries: SimilarTexts, lists: tuple[NDArray[np.int64], NDArray[np.int64]] | None
+        self, queries: SimilarTexts, lists: tuple[NDArray[np.integer], NDArray[np.int64]] | None
     ) -> KnownLists:
         """Return lists of columns as a kernel takes them: by place; none where all pairs are wanted."""
         if lists is None:
             none = as_read_only(np.empty(0, np.int64))
             return KnownLists(none, none, *np.empty((2, 0), np.int64))
-        of_text, of_query = lists[0][self.numbers], lists[1][queries.numbers]
+        of_text, of_query = lists[0][self.numbers].astype(np.int64), lists[1][queries.numbers]
         n_lists = 1 + max(int(one.max(initial=-1)) for one in (of_text, of_query))
         last, met = np.full(of_query.size, -1), np.full(n_lists, -1)
         return KnownLists(as_read_only(of_text), as_read_only(of_query), last, met)
@@ -230,10 +278,16 @@ def _near(
     room, most = max(_ROOM, 64 * n), np.empty(n, np.int64)
     proposed = TextCandidates(*np.empty((2, room), np.int32))
     pairs = SpelledPairs(np.empty(room, np.int64), np.empty(room, np.int64), np.empty(room))
-    state, read, found, is_done = np.zeros(3, np.int64), np.zeros(2, np.int64), [], False
-    n_found = 0
-    while not is_done:
-        is_done = propose_texts(own, *stretch, texts, limit, scratch[1], most, proposed, state, read)
+    read, found, n_found = np.zeros(2, np.int64), [], 0
+    known, passes = scratch[1], [(limit, np.zeros(3, np.int64))]
+    may_be_nearer = known.of_text.size > 0
+    while passes:
+        limit, state = passes[-1]
+        if propose_texts(own, *stretch, texts, limit, known, most, proposed, state, read):
+            passes.pop()
+        elif may_be_nearer and state[2] > room // 2:  # what is nearer comes first: lists that are met need no more
+            passes.append((limit._replace(radius=limit.radius / _NEARER), np.zeros(3, np.int64)))
+            may_be_nearer = False
         m = int(state[2])
         order = np.argsort((proposed.queries[:m] - stretch[0]).astype(np.uint16), kind="stable")  # sorted by radix
         candidates = TextCandidates(*(as_read_only(array[:m][order]) for array in proposed))
@@ -242,9 +296,8 @@ def _near(
         found.append(tuple(array[:n_kept].copy() for array in pairs))
         n_found += n_kept
         if n_found > MOST_PAIRS and n > 1:
-            known = scratch[1]  # the pairs that met lists are discarded, and found again
             known.last[slice(*stretch)] = -1
-            known.met[:] = -1
+            known.met[:] = -1  # the pairs that met lists are discarded, and found again
             return None
     stats += read
     queries, places, distances = (np.concatenate(parts) for parts in zip(*found, strict=True))
@@ -254,9 +307,9 @@ def _near(
 def _scratch_of(queries: ScanTexts) -> CompareScratch:
     """Number the characters of query texts, and make room for the longest text."""
     points: set[str] = set()
-    data, starts, ends = queries.data, queries.starts, queries.ends
-    for start, end in zip(starts.tolist(), ends.tolist(), strict=True):
-        points.update(data[start:end].tobytes().decode("utf-8", "replace"))
+    data = queries.data
+    for start, length in zip(queries.starts.tolist(), queries.lengths.tolist(), strict=True):
+        points.update(data[start : start + length].tobytes().decode("utf-8", "replace"))
     codes = np.array(sorted(map(ord, points)), np.int32)
     ascii_numbers = np.zeros(_ASCII, np.int32)
     ascii_numbers[codes[codes < _ASCII]] = codes[codes < _ASCII] + 1

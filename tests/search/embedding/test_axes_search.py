@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import dfjoin
-from dfjoin.errors import IncompatibleSettingsError, InvalidParameterError
+from dfjoin.errors import DfjoinWarning, IncompatibleSettingsError, InvalidParameterError
 from tests.oracles.places import count_points, haversine
 from tests.oracles.vectors import distance
 
@@ -204,3 +204,18 @@ def test_illegal_arguments(lakes, on, options, text):
     frames, whole, _ = lakes
     with pytest.raises(InvalidParameterError, match=text):
         near(frames["t0"], on, whole, **options)
+
+
+def test_vectors_that_can_match_nothing_are_told(build):
+    rows = np.random.default_rng(0).normal(size=(20, 2))
+    frames = {"v": pd.DataFrame({"e": [row.tolist() for row in rows]})}
+    options = {"mode": "embedding", "radius": 0.5, "radius_unit": "absolute"}
+    lake = build(frames, axes=[["e"]])
+    for one, text in ((build(frames), "the lake has no columns of vectors; name"), (lake, "those of the lake 2; make")):
+        with pytest.warns(DfjoinWarning, match=f"vectors of on='e' have 3 numbers, and match nothing: {text}"):
+            found = pd.DataFrame({"e": [[1.0, 2, 3], [2, 3, 4]]}).discover_joinable("e", one, **options)
+        assert len(found) == 0
+    query = pd.DataFrame({"e": [rows[0].tolist(), [1.0, 2, 3], None, [1.0, None]]})
+    with pytest.warns(DfjoinWarning, match="2 rows of on='e' have no vector: lists must have 2 numbers"):
+        found = query.discover_joinable("e", lake, **options)
+    assert found["matched"].tolist() == [1]

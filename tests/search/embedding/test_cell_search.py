@@ -67,7 +67,7 @@ def vectors(n, n_queries):
 def texts(n, n_queries):
     words = ["north street number " + str(i) for i in range(n)]
     reach = SpellingRadius("jaccard", 0.4, "fraction")
-    one, other = (SimilarTexts(to_texts(part), True) for part in (words[:n_queries], words))
+    one, other = (SimilarTexts.of(to_texts(part), "jaccard") for part in (words[:n_queries], words))
     return lambda: other.pairs(one, reach)
 
 make = {"vectors": vectors, "texts": texts}[sys.argv[1]]

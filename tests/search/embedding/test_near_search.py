@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 import dfjoin
 from dfjoin.errors import IncompatibleSettingsError, InvalidParameterError
 from dfjoin.index.manifest import EmbedderMeta
-from dfjoin.search.embedding.near_search import vector_radius, with_radius
+from dfjoin.search.embedding.near_search import default_of, vector_radius, with_radius
 from dfjoin.search.params import search_params
 from tests.oracles.vectors import count_near, unit
 from tests.vectors.makers import letters, scattered
@@ -159,10 +159,16 @@ def test_the_default_radius_is_that_of_the_embedder():
         EmbedderMeta("fasttext-lake:ab12", 4, [], radius=0.37),
         EmbedderMeta("function:a.b", 4, []),
     )
-    found = with_radius(params, trained)
+    found = with_radius(params, default_of(trained))
     assert (found.radius, found.radius_unit, found.metric) == (0.37, "fraction", "euclidean")
-    assert (with_radius(params, earlier).radius, with_radius(params, other).radius) == (0.2, 0.06)
-    assert with_radius(search_params(mode="embedding", radius=0.3), trained).radius == 0.3
+    assert (default_of(earlier), default_of(other)) == (0.2, 0.06)
+    assert with_radius(search_params(mode="embedding", radius=0.3), default_of(trained)).radius == 0.3
+    chords = [
+        vector_radius(with_radius(search_params(mode="embedding", metric=metric, radius_unit=unit), 0.37)).chord
+        for metric in (None, "angular")
+        for unit in (None, "absolute")
+    ]
+    np.testing.assert_allclose(chords, 0.74)  # the same texts are near, however that is measured
 
 
 def test_a_trained_index_states_its_radius(tmp_path):

@@ -13,7 +13,7 @@ from tests.oracles.spelling import spelling_distance
 
 
 def texts_of(values, reach):
-    return SimilarTexts(to_texts(values), reach.is_grams)
+    return SimilarTexts.of(to_texts(values), reach.metric)
 
 
 def pairs_of(one, other, reach):
@@ -37,14 +37,16 @@ def expected_pairs(one, other, reach):
 WORDS = st.lists(st.text("abcdé中1 ", max_size=14), max_size=12)
 
 
-@given(WORDS, WORDS, st.sampled_from([0, 0.1, 0.2, 0.25, 1 / 3, 0.5, 1]), st.sampled_from(["edit", "jaccard"]))
+@given(
+    WORDS, WORDS, st.sampled_from([0, 0.1, 0.2, 0.25, 1 / 3, 0.5, 1]), st.sampled_from(["edit", "jaccard", "tokens"])
+)
 @settings(max_examples=60, deadline=None)
 def test_pairs_are_those_of_all_pairs(one, other, radius, metric):
     for reach in (SpellingRadius(metric, radius, "fraction"), SpellingRadius("edit", int(radius * 6), "absolute")):
         assert pairs_of(one, other, reach) == expected_pairs(one, other, reach)
 
 
-@given(WORDS, WORDS, st.sampled_from([0.2, 1]), st.sampled_from(["edit", "jaccard"]), st.randoms())
+@given(WORDS, WORDS, st.sampled_from([0.2, 1]), st.sampled_from(["edit", "jaccard", "tokens"]), st.randoms())
 @settings(max_examples=40, deadline=None)
 def test_distances_of_some_pairs(one, other, radius, metric, rng):
     reach = SpellingRadius(metric, radius, "fraction")
@@ -56,7 +58,7 @@ def test_distances_of_some_pairs(one, other, radius, metric, rng):
     assert found.tolist() == [expected.get(pair, np.inf) for pair in pairs]
 
 
-@given(WORDS, WORDS, st.sampled_from([0.2, 0.5, 1]), st.sampled_from(["edit", "jaccard"]), st.randoms())
+@given(WORDS, WORDS, st.sampled_from([0.2, 0.5, 1]), st.sampled_from(["edit", "jaccard", "tokens"]), st.randoms())
 @settings(max_examples=60, deadline=None)
 @pytest.mark.parametrize("most", [similar_texts.MOST_PAIRS, 2])
 def test_one_text_of_a_list_is_enough(most, one, other, radius, metric, rng):
@@ -78,7 +80,22 @@ def _check_lists(one, other, radius, metric, rng):
     assert met == {(q, int(of_text[t])) for q, t in pairs if of_text[t] != of_query[q]}
 
 
-@pytest.mark.parametrize("metric", ["edit", "jaccard"])
+@pytest.mark.parametrize(("metric", "radius"), [("edit", 0.4), ("jaccard", 0.8), ("tokens", 0.4)])
+def test_lists_of_texts_that_are_all_alike(metric, radius, monkeypatch):
+    monkeypatch.setattr(similar_texts, "_ROOM", 1)
+    reach = SpellingRadius(metric, radius, "fraction")
+    texts = [f"item {i:04}" for i in range(0, 3000, 23)]
+    queries = [text.replace("t", "d") for text in texts[::17]] + ["zebra 0000"]
+    of_text, read = np.arange(len(texts)) % 3, np.zeros(2, np.int64)
+    of_query = np.arange(len(queries)) % 4 - 1
+    found = list(texts_of(texts, reach).near(texts_of(queries, reach), reach, read, (of_text, of_query)))
+    met = {(q, int(of_text[t])) for part in found for q, t in zip(part.queries, part.texts, strict=True)}
+    pairs = expected_pairs(queries, texts, reach)
+    assert met == {(q, of_text[t]) for q, t in pairs if of_text[t] != of_query[q]}
+    assert len(met) > len(queries) and all(pairs[q, t] == d for part in found for q, t, d in zip(*part, strict=True))
+
+
+@pytest.mark.parametrize("metric", ["edit", "jaccard", "tokens"])
 def test_long_texts_and_texts_of_one_character(metric):
     rng = np.random.default_rng(0)
     base = ["".join(rng.choice(list("abcdefgh "), n)) for n in (1, 2, 60, 64, 65, 70, 128, 129, 250, 256, 257, 300)]
@@ -118,13 +135,19 @@ def test_counts_of_what_was_compared():
 def test_radii_in_words():
     assert str(spelling_radius(None, None, None)) == "edit distance up to 0.15 of the longer text"
     assert str(spelling_radius(2, "absolute", "edit")) == "edit distance up to 2"
+    assert (
+        str(spelling_radius(None, None, "tokens")) == "edit distance up to 0.15 of the longer text with words in order"
+    )
     assert str(spelling_radius(None, None, "jaccard")) == "Jaccard distance of 3-grams up to 0.4"
 
 
 @pytest.mark.parametrize(
     ("arguments", "text"),
     [
-        ((0.1, None, "euclidean"), "`metric` of mode=\"fuzzy\" must be one of 'edit', 'jaccard', got 'euclidean'"),
+        (
+            (0.1, None, "euclidean"),
+            "`metric` of mode=\"fuzzy\" must be one of 'edit', 'jaccard', 'tokens', got 'euclidean'",
+        ),
         ((0.1, "km", None), '`radius_unit` of mode="fuzzy" must be "fraction" or "absolute", got \'km\''),
         ((None, "absolute", None), '`radius` must be given with radius_unit="absolute": the most edits'),
     ],
