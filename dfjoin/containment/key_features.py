@@ -23,7 +23,7 @@ from dfjoin.search.exact.allowed import matches_pattern
 from dfjoin.search.exact.searcher import MatchedQuery
 from dfjoin.search.usefulness.lake_facts import facts_of
 from dfjoin.store.snapshot import Snapshot
-from dfjoin.values.header_meaning import headers_of, table_stems
+from dfjoin.values.header_meaning import headers_of, number_meaning, table_stems
 from dfjoin.values.normalize import normalize_column
 
 __all__ = ["KEY_FEATURES", "KeyCandidates", "LakeColumns", "find_key_pairs", "key_features", "own_roles"]
@@ -62,7 +62,10 @@ Words that most tables of a folder have in their names do not count.
 
 _FEWEST_ROWS = 2
 _DATE = KINDS.index("date")
-_SINGLE_KINDS = (KINDS.index("text"), KINDS.index("integer"))
+_INTEGER = KINDS.index("integer")
+_SINGLE_KINDS = (KINDS.index("text"), _INTEGER)
+_NEARLY_ALL = 0.9
+"""Share of the values of two keys that either holds of the other, where they are keys of the same things."""
 
 
 class LakeColumns:
@@ -109,13 +112,18 @@ class LakeColumns:
         return np.array([matches_pattern(name, patterns) for name in names], bool)[self.table_of]
 
     @cached_property
+    def headers(self) -> pa.Array:
+        """The names of the columns."""
+        catalogs = [segment.catalog for segment in self.snapshot.segments]
+        return pa.chunked_array([c.columns().field("name") for c in catalogs], pa.string()).combine_chunks()
+
+    @cached_property
     def named(self) -> NamedColumns:
         """The names as words."""
         catalogs = [segment.catalog for segment in self.snapshot.segments]
-        headers = pa.chunked_array([c.columns().field("name") for c in catalogs], pa.string()).combine_chunks()
         tables = pa.chunked_array([c.tables().field("name") for c in catalogs], pa.string()).combine_chunks()
         of_tables = without_common(headers_of(_last_parts(tables)), self.folder)
-        words = without_relations(headers_of(headers)), of_tables
+        words = without_relations(headers_of(self.headers)), of_tables
         return NamedColumns(*words, as_read_only(self.table_of))
 
     @cached_property
@@ -131,18 +139,27 @@ class LakeColumns:
 
     @cached_property
     def is_key_name(self) -> NDArray[np.bool_]:
-        """Columns whose header has a word such as id, or no specific word that the name of the table has not, and one."""
+        """Columns whose header has a word such as id, or specific words which all stand in the name of the table."""
         every = as_read_only(np.arange(self.cardinality.size))
         names = dict(zip(NAME_FEATURES, _names(self, every, every).T, strict=True))
         return (names["identifier"] > 0) | ((names["own_key"] > 0) & (names["table_share"] > 0))
 
     @cached_property
     def is_referring(self) -> NDArray[np.bool_]:
-        """Columns that may refer to a key or be one: no dates, and the header has a word that no program gave it."""
+        """Columns that may refer to a key or be one.
+
+        These are no dates and no whole numbers that the header says are measured or counted, and their header has a
+        word that no program gave it.
+        """
         headers = self.named.headers
         is_word = (headers.marks & DIGITS == 0) & ~np.isin(headers.words, headers_of(["unnamed"]).words)
         owner = np.repeat(np.arange(headers.joined.size), np.diff(headers.indptr))
-        return (np.bincount(owner, is_word, headers.joined.size) > 0) & (self.kind != _DATE)
+        found = (np.bincount(owner, is_word, headers.joined.size) > 0) & (self.kind != _DATE)
+        numbers = np.flatnonzero(found & (self.kind == _INTEGER) & self.is_indexed)
+        names = self.headers.take(pa.array(numbers)).dictionary_encode()
+        is_measure = [number_meaning(name) == "measure" for name in names.dictionary.to_pylist()]
+        found[numbers] = ~np.array(is_measure, bool)[names.indices.to_numpy()]
+        return found
 
     @property
     def is_key(self) -> NDArray[np.bool_]:
@@ -184,9 +201,9 @@ def find_key_pairs(columns: LakeColumns, threshold: float) -> KeyCandidates:
     Notes
     -----
     Tables of one schema in one folder do not refer to each other: they are versions or parts of one table. Two keys of
-    the same values are such versions, too, unless the header of one names the table of the other. A column of a single
-    value is not indexed; its value is a sample of the catalogue, and it refers to a key of its folder whose table its
-    header names, or to none.
+    nearly the same values are such versions, too, unless the header of one names the table of the other, and its own
+    table less. A column of a single value is not indexed; its value is a sample of the catalogue, and it refers to a
+    key of its folder whose table its header names, or to none.
     """
     is_key = columns.is_key
     parts = [_single_values(columns, is_key)]
@@ -244,10 +261,12 @@ def _are_versions(columns: LakeColumns, left: NDArray[np.int64], right: NDArray[
 def _are_equal_keys(
     columns: LakeColumns, left: NDArray[np.int64], right: NDArray[np.int64], matched: NDArray[np.int64]
 ) -> NDArray[np.bool_]:
-    """Tell which pairs are two keys of the same values, of which the left one does not name the table of the right one."""
-    found = columns.is_key[left] & (matched == columns.cardinality[left]) & (matched == columns.cardinality[right])
-    names = _names(columns, left[found], right[found])
-    found[found] = names[:, NAME_FEATURES.index("table_share")] == 0
+    """Tell which pairs are two keys of the same values, where the left one names its own table as well as the other."""
+    largest = np.maximum(columns.cardinality[left], columns.cardinality[right])
+    found = columns.is_key[left] & (matched >= _NEARLY_ALL * largest)
+    left, right = left[found], right[found]
+    share = NAME_FEATURES.index("table_share")
+    found[found] = _names(columns, left, left)[:, share] >= _names(columns, left, right)[:, share]
     return found
 
 

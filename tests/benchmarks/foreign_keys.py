@@ -87,7 +87,11 @@ def read_large_lake(folders: list[Path], index: Path, place: Path) -> LargeLake:
     shutil.copytree(index, place)
     lake = dfjoin.open_lake(place)
     lake.add(
-        {f"{f.name}/{t.name}": pd.read_csv(t, dtype=str) for f in folders for t in sorted((f / "tables").glob("*.csv"))},
+        {
+            f"{f.name}/{t.name}": pd.read_csv(t, dtype=str)
+            for f in folders
+            for t in sorted((f / "tables").glob("*.csv"))
+        },
         engine="inline",
         progress=False,
     )
