@@ -29,6 +29,12 @@ def _spread_text(spread: float, word: str) -> str:
     return f"the shared values are {word}, in about {number:,.0f} of {REFERENCE_COLUMNS:,} columns of a usual lake"
 
 
+def _shared_text(part: float) -> str:
+    """Say how many values are shared, of which `part` is one."""
+    n = round(1.0 / part)
+    return "one value is" if n == 1 else f"{n:,} values are"
+
+
 def _sizes_text(share: float) -> str:
     """Say how the numbers of values of both columns compare."""
     return f"the smaller column has {share:.0%} as many numbers as the larger one"
@@ -42,6 +48,10 @@ _NUMERIC: dict[str, tuple[_Words, _Words]] = {
     "information_per_value": (
         lambda _: "the shared values are long",
         lambda _: "the shared values are short",
+    ),
+    "few_shared": (
+        lambda v: _shared_text(v) + " shared",
+        lambda v: f"only {_shared_text(v)} shared",
     ),
     "rare_containment": (
         lambda v: f"it holds {v:.0%} of your values, counted by their rarity",
