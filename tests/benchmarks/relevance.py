@@ -36,7 +36,7 @@ SCORE = (
     "same_specific_header", "disjoint_headers", "header_in_table_name", "header_elsewhere", "no_letters",
     "no_letters_same_header", "both_years", "numeric_header", "unique_query", "larger_containment", "unnamed_numbers",
     "by_chance", "similar_size", "refers", "same_key_header", "alike_header", "names_key", "measured", "other_headers",
-    "same_folder", "few_shared",
+    "same_folder", "lone_shared",
 )  # fmt: skip
 BRINGS = (
     "shared", "covered", "nothing_new", "new_columns", "both_text", "place_in_table",
@@ -47,8 +47,9 @@ OF_THE_LAKE = ("rare_containment", "spread", "same_folder")
 NUMBER_JUDGEMENTS = Path(__file__).with_name("judged_numbers.csv")
 DRAWN = Path(__file__).with_name("judged_draw.csv")
 """Hits of drawn columns, as searches showed them when they were drawn."""
-RIDGE = 4.0
-KEY_WEIGHT = 0.1
+RIDGE = 16.0
+KEY_WEIGHT = 0.3
+DRAWN_WEIGHT = 0.3
 MADE_WEIGHT = 0.3
 MEASURE_WEIGHT, N_MEASURES = 0.5, 40
 SMALL_WEIGHT, SMALL_COLUMNS = 0.5, 10
@@ -154,7 +155,9 @@ def graded_features(lake, file: Path) -> pd.DataFrame:
     for (table, column), wanted in judged.groupby(["query_table", "query_column"], sort=False):
         if table not in known:
             continue
-        grades = dict(zip(zip(wanted["table"], wanted["column"], strict=True), wanted["grade"].astype(int), strict=True))
+        grades = dict(
+            zip(zip(wanted["table"], wanted["column"], strict=True), wanted["grade"].astype(int), strict=True)
+        )
         rows = _candidates(lake, lake.table(table), column, table)
         rows = rows.assign(grade=[grades.get(pair, -1) for pair in zip(rows["table"], rows["column"], strict=True)])
         name = f"{table}/{column}"
@@ -429,7 +432,7 @@ def all_rows(lake, judgements: Path, keys: Path | None) -> tuple[pd.DataFrame, p
     parts = {"judged": rows.assign(weight=1.0), "measures": measures.assign(weight=MEASURE_WEIGHT)}
     parts["small"] = alone.assign(weight=SMALL_WEIGHT)
     parts["numbers"] = graded_features(lake, NUMBER_JUDGEMENTS).assign(weight=1.0)
-    parts["drawn"] = graded_features(lake, DRAWN).assign(weight=1.0)
+    parts["drawn"] = graded_features(lake, DRAWN).assign(weight=DRAWN_WEIGHT)
     parts["made"] = made_features().assign(weight=MADE_WEIGHT)
     if keys is not None:
         parts["keys"] = key_features(keys).assign(weight=KEY_WEIGHT)
@@ -540,7 +543,7 @@ def write_model(every: pd.DataFrame, figures: dict[str, dict[str, float]]) -> No
         "data": f"{n_of['judged']} judged candidates of {every['query'][every['part'] == 'judged'].nunique()} query "
         f"columns of one lake; the same as if their table were the whole lake, which count {SMALL_WEIGHT} each; "
         f"{n_of['numbers']} judged candidates of whole numbers, and {n_of['made']} candidates of made databases whose keys "
-        f"are whole numbers, {MADE_WEIGHT} each, and {n_of['drawn']} graded hits of drawn columns, all for the score alone; {n_of['measures']} unjudged candidates of columns that are measures, as accidents, {MEASURE_WEIGHT} each; and "
+        f"are whole numbers, {MADE_WEIGHT} each, and {n_of['drawn']} graded hits of drawn columns, {DRAWN_WEIGHT} each, all for the score alone; {n_of['measures']} unjudged candidates of columns that are measures, as accidents, {MEASURE_WEIGHT} each; and "
         f"{n_of.get('keys', 0)} candidates of foreign keys of relational databases, {KEY_WEIGHT} each; all were seen in "
         "development",
         "cross_validated": {name: {k: round(v, 3) for k, v in one.items()} for name, one in figures.items()},

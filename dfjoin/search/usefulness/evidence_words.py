@@ -29,12 +29,6 @@ def _spread_text(spread: float, word: str) -> str:
     return f"the shared values are {word}, in about {number:,.0f} of {REFERENCE_COLUMNS:,} columns of a usual lake"
 
 
-def _shared_text(part: float) -> str:
-    """Say how many values are shared, of which `part` is one."""
-    n = round(1.0 / part)
-    return "one value is" if n == 1 else f"{n:,} values are"
-
-
 def _sizes_text(share: float) -> str:
     """Say how the numbers of values of both columns compare."""
     return f"the smaller column has {share:.0%} as many numbers as the larger one"
@@ -48,10 +42,6 @@ _NUMERIC: dict[str, tuple[_Words, _Words]] = {
     "information_per_value": (
         lambda _: "the shared values are long",
         lambda _: "the shared values are short",
-    ),
-    "few_shared": (
-        lambda v: _shared_text(v) + " shared",
-        lambda v: f"only {_shared_text(v)} shared",
     ),
     "rare_containment": (
         lambda v: f"it holds {v:.0%} of your values, counted by their rarity",
@@ -97,6 +87,7 @@ _FLAGS = {
     "unnamed_numbers": "the values are numbers, and neither header says that they name anything",
     "numeric_header": "your header is a number",
     "same_folder": "the table lies in the folder of the table whose headers are most like your frame's",
+    "lone_shared": "only one value is shared",
     "unique_query": "none of your values occurs twice",
 }
 """Features that are 1 or 0 → what is said where they are 1."""
