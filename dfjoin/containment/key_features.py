@@ -11,10 +11,10 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from dfjoin.containment.column_pairs import find_column_pairs
-from dfjoin.containment.key_words import tell_roles, without_relations
+from dfjoin.containment.key_words import tell_roles, without_common, without_relations
 from dfjoin.containment.subset_join import ContainmentOptions
 from dfjoin.index.catalog import KINDS
-from dfjoin.kernels.lists.usefulness import HEADER, IS_SERIAL, IS_UNIQUE, PLACE
+from dfjoin.kernels.lists.usefulness import HEADER, IS_UNIQUE, PLACE
 from dfjoin.kernels.ragged import expand_stretches
 from dfjoin.kernels.records import as_read_only
 from dfjoin.kernels.texts.header_words import DIGITS
@@ -23,23 +23,22 @@ from dfjoin.search.exact.allowed import matches_pattern
 from dfjoin.search.exact.searcher import MatchedQuery
 from dfjoin.search.usefulness.lake_facts import facts_of
 from dfjoin.store.snapshot import Snapshot
-from dfjoin.values.header_meaning import headers_of, table_stems
+from dfjoin.values.header_meaning import headers_of, number_meaning, table_stems
 from dfjoin.values.normalize import normalize_column
 
 __all__ = ["KEY_FEATURES", "KeyCandidates", "LakeColumns", "find_key_pairs", "key_features", "own_roles"]
 
 KEY_FEATURES = (
     "named",
+    "key_named",
     "table_in_table",
+    "same_folder",
     "identifier",
     "unnamed_coverage",
-    "missing",
     "first_column",
-    "both_serial",
     "other_keys",
     "own_serial_key",
     "is_closest",
-    "is_best_named",
 )
 """The features of a candidate.
 
@@ -47,22 +46,26 @@ KEY_FEATURES = (
 named            1 for specific headers that are the same, and for a role that a row of the table has for another one,
                  such as parent, with the key of the own table; else the smaller one of the share of the words of the
                  header that name the key or its table, and the share of the words of the key's table in the header
+key_named        the header of the key has a word such as id, code or key, or names its own table
 table_in_table   share of the words of the key's table that the column's table has in its name
-identifier       the header has a word such as id, code or key
+same_folder      both tables lie in one folder
+identifier       the header has a word such as id, code or key, or one of the name of the key's table
 unnamed_coverage share of the values of the key that the column has, times one minus `named`
-missing          share of the values of the column that the key does not have
 first_column     the key is the first column of its table
-both_serial      both are serial numbers
 other_keys       ln(keys that hold the column)
 own_serial_key   the column is unique, and the first of its own table, which bears its name
-is_closest       of the keys with the nearest names none is smaller
-is_best_named    of the keys that hold the column none has a nearer name
+is_closest       of the keys with the nearest names, those of the column's folder first, none is smaller
 ================ ==============================================================================================
+
+Words that most tables of a folder have in their names do not count.
 """
 
 _FEWEST_ROWS = 2
 _DATE = KINDS.index("date")
-_SINGLE_KINDS = (KINDS.index("text"), KINDS.index("integer"))
+_INTEGER = KINDS.index("integer")
+_SINGLE_KINDS = (KINDS.index("text"), _INTEGER)
+_NEARLY_ALL = 0.9
+"""Share of the values of two keys that either holds of the other, where they are keys of the same things."""
 
 
 class LakeColumns:
@@ -98,18 +101,29 @@ class LakeColumns:
         facts = [facts_of(segment) for segment in self.snapshot.segments]
         return _joined([one.family[one.table_of] for one in facts], np.uint64)
 
+    @cached_property
+    def folder(self) -> NDArray[np.uint64]:
+        """A number for each table that those of one folder share."""
+        return _joined([facts_of(segment).folder for segment in self.snapshot.segments], np.uint64)
+
     def in_tables(self, patterns: tuple[str, ...]) -> NDArray[np.bool_]:
         """Tell which columns stand in tables whose name matches a pattern (``fnmatch``, case-sensitive)."""
         names = [name for segment in self.snapshot.segments for name in segment.catalog.table_names()]
         return np.array([matches_pattern(name, patterns) for name in names], bool)[self.table_of]
 
     @cached_property
+    def headers(self) -> pa.Array:
+        """The names of the columns."""
+        catalogs = [segment.catalog for segment in self.snapshot.segments]
+        return pa.chunked_array([c.columns().field("name") for c in catalogs], pa.string()).combine_chunks()
+
+    @cached_property
     def named(self) -> NamedColumns:
         """The names as words."""
         catalogs = [segment.catalog for segment in self.snapshot.segments]
-        headers = pa.chunked_array([c.columns().field("name") for c in catalogs], pa.string()).combine_chunks()
         tables = pa.chunked_array([c.tables().field("name") for c in catalogs], pa.string()).combine_chunks()
-        words = without_relations(headers_of(headers)), headers_of(_last_parts(tables))
+        of_tables = without_common(headers_of(_last_parts(tables)), self.folder)
+        words = without_relations(headers_of(self.headers)), of_tables
         return NamedColumns(*words, as_read_only(self.table_of))
 
     @cached_property
@@ -124,12 +138,28 @@ class LakeColumns:
         return catalog.table_name(own), catalog.column_name(own)
 
     @cached_property
+    def is_key_name(self) -> NDArray[np.bool_]:
+        """Columns whose header has a word such as id, or specific words which all stand in the name of the table."""
+        every = as_read_only(np.arange(self.cardinality.size))
+        names = dict(zip(NAME_FEATURES, _names(self, every, every).T, strict=True))
+        return (names["identifier"] > 0) | ((names["own_key"] > 0) & (names["table_share"] > 0))
+
+    @cached_property
     def is_referring(self) -> NDArray[np.bool_]:
-        """Columns that may refer to a key: no dates, and their header has a word that a program did not give."""
+        """Columns that may refer to a key or be one.
+
+        These are no dates and no whole numbers that the header says are measured or counted, and their header has a
+        word that no program gave it.
+        """
         headers = self.named.headers
         is_word = (headers.marks & DIGITS == 0) & ~np.isin(headers.words, headers_of(["unnamed"]).words)
         owner = np.repeat(np.arange(headers.joined.size), np.diff(headers.indptr))
-        return (np.bincount(owner, is_word, headers.joined.size) > 0) & (self.kind != _DATE)
+        found = (np.bincount(owner, is_word, headers.joined.size) > 0) & (self.kind != _DATE)
+        numbers = np.flatnonzero(found & (self.kind == _INTEGER) & self.is_indexed)
+        names = self.headers.take(pa.array(numbers)).dictionary_encode()
+        is_measure = [number_meaning(name) == "measure" for name in names.dictionary.to_pylist()]
+        found[numbers] = ~np.array(is_measure, bool)[names.indices.to_numpy()]
+        return found
 
     @property
     def is_key(self) -> NDArray[np.bool_]:
@@ -170,16 +200,18 @@ def find_key_pairs(columns: LakeColumns, threshold: float) -> KeyCandidates:
 
     Notes
     -----
-    Tables of one schema in one folder do not refer to each other: they are versions or parts of one table. A column of
-    a single value is not indexed; its value is a sample of the catalogue, and of the keys that hold it only those count
-    whose names have a word of its own.
+    Tables of one schema in one folder do not refer to each other: they are versions or parts of one table. Two keys of
+    nearly the same values are such versions, too, unless the header of one names the table of the other, and its own
+    table less. A column of a single value is not indexed; its value is a sample of the catalogue, and it refers to a
+    key of its folder whose table its header names, or to none.
     """
     is_key = columns.is_key
     parts = [_single_values(columns, is_key)]
     for pairs in find_column_pairs(columns.snapshot, 1, ContainmentOptions(threshold), has_own_tables=True):
         left, right = pairs.left + columns.offsets[pairs.segments[0]], pairs.right + columns.offsets[pairs.segments[1]]
         is_wanted = is_key[right] & (left != right) & (columns.kind[left] == columns.kind[right])
-        is_wanted &= columns.is_referring[left] & ~_are_versions(columns, left, right)
+        is_wanted &= columns.is_referring[left] & columns.is_referring[right] & ~_are_versions(columns, left, right)
+        is_wanted[is_wanted] = ~_are_equal_keys(columns, left[is_wanted], right[is_wanted], pairs.matched[is_wanted])
         parts.append(KeyCandidates(left[is_wanted], right[is_wanted], pairs.matched[is_wanted]))
     left, right, matched = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
     order = np.lexsort((right, left))
@@ -215,15 +247,33 @@ def _single_values(columns: LakeColumns, is_key: NDArray[np.bool_]) -> KeyCandid
     left, right = np.concatenate(lefts), np.concatenate(rights)
     is_wanted = is_key[right] & (columns.is_alive[right] > 0) & (columns.kind[left] == columns.kind[right])
     left, right = left[is_wanted], right[is_wanted]
-    is_wanted = ~_are_versions(columns, left, right)
+    is_wanted = _same_folder(columns, left, right) & ~_are_versions(columns, left, right)
     left, right = left[is_wanted], right[is_wanted]
-    is_named = _names(columns, left, right)[:, NAME_FEATURES.index("header_share")] > 0
+    is_named = _names(columns, left, right)[:, NAME_FEATURES.index("table_share")] > 0
     return KeyCandidates(left[is_named], right[is_named], np.ones(int(is_named.sum()), np.int64))
 
 
 def _are_versions(columns: LakeColumns, left: NDArray[np.int64], right: NDArray[np.int64]) -> NDArray[np.bool_]:
     """Tell which pairs are of two tables of one schema in one folder: years, parts and snapshots, not references."""
     return (columns.family[left] == columns.family[right]) & (columns.table_of[left] != columns.table_of[right])
+
+
+def _are_equal_keys(
+    columns: LakeColumns, left: NDArray[np.int64], right: NDArray[np.int64], matched: NDArray[np.int64]
+) -> NDArray[np.bool_]:
+    """Tell which pairs are two keys of the same values, where the left one names its own table as well as the other."""
+    largest = np.maximum(columns.cardinality[left], columns.cardinality[right])
+    found = columns.is_key[left] & (matched >= _NEARLY_ALL * largest)
+    left, right = left[found], right[found]
+    share = NAME_FEATURES.index("table_share")
+    found[found] = _names(columns, left, left)[:, share] >= _names(columns, left, right)[:, share]
+    return found
+
+
+def _same_folder(columns: LakeColumns, left: NDArray[np.int64], right: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Tell which pairs are of tables of one folder."""
+    folder = columns.folder[columns.table_of]
+    return folder[left] == folder[right]
 
 
 def _first_sample(columns: LakeColumns, column: int) -> str | None:
@@ -260,8 +310,8 @@ def key_features(columns: LakeColumns, pairs: KeyCandidates) -> NDArray[np.float
     """
     left, right, matched = pairs
     names = dict(zip(NAME_FEATURES, _names(columns, left, right).T, strict=True))
-    sizes, keys = columns.cardinality[left], columns.cardinality[right]
-    serial, unique, position = (columns.records[:, i] for i in (IS_SERIAL, IS_UNIQUE, PLACE))
+    keys = columns.cardinality[right]
+    unique, position = columns.records[:, IS_UNIQUE], columns.records[:, PLACE]
     starts = np.flatnonzero(np.append(True, left[1:] != left[:-1])[: left.size])
     owner = np.repeat(np.arange(starts.size), np.diff(np.append(starts, left.size)))
     named = np.maximum(names["named_header"], np.minimum(names["header_share"], names["table_share"]))
@@ -269,22 +319,23 @@ def key_features(columns: LakeColumns, pairs: KeyCandidates) -> NDArray[np.float
     named[is_own_role] = 1.0
     near = np.maximum(2.0 * names["same_header"], names["header_share"] + names["table_share"])
     near[is_own_role] = 2.0
+    same_folder = _same_folder(columns, left, right)
+    near += same_folder * (near > 0)
     near += 0.5 * names["table_in_table"]
     is_best = near == _most(near, starts)[owner] if left.size else np.empty(0, bool)
     smallest = -_most(np.where(is_best, -keys, -np.inf), starts)[owner] if left.size else np.empty(0)
     is_first = position == 0.0
     found = {
         "named": named,
+        "key_named": columns.is_key_name[right],
         "table_in_table": names["table_in_table"],
-        "identifier": names["identifier"],
+        "same_folder": same_folder,
+        "identifier": np.maximum(names["identifier"], names["table_share"] > 0),
         "unnamed_coverage": (1.0 - named) * matched / np.maximum(1, keys),
-        "missing": 1.0 - matched / np.maximum(1, sizes),
         "first_column": is_first[right],
-        "both_serial": serial[left] * serial[right],
         "other_keys": np.log(np.diff(np.append(starts, left.size)))[owner] if left.size else np.empty(0),
         "own_serial_key": unique[left] * is_first[left] * names["own_key"],
         "is_closest": is_best & (keys == smallest),
-        "is_best_named": is_best & (near > 0),
     }
     return np.column_stack([np.asarray(found[name], float) for name in KEY_FEATURES])
 

@@ -32,29 +32,29 @@ _WORDS: dict[str, _Words] = {
         lambda v: "the header names the key" if v == 1 else f"{v:.0%} of the header and of the key's table agree",
         lambda v: "the header does not name the key" if v == 0 else f"only {v:.0%} of header and key's table agree",
     ),
+    "key_named": (
+        lambda v: "the header of the key says that it is one",
+        lambda v: "the header of the key does not say that it is one",
+    ),
+    "same_folder": (
+        lambda v: "both tables lie in one folder",
+        lambda v: "the key's table lies in another folder",
+    ),
     "table_in_table": (
         lambda v: f"the table bears {v:.0%} of the words of the key's table",
         lambda v: "the table does not bear the name of the key's table",
     ),
     "identifier": (
-        lambda v: "the header says that it is an identifier",
-        lambda v: "the header does not say that it is an identifier",
+        lambda v: "the header says that it is an identifier, or names the key's table",
+        lambda v: "the header neither says that it is an identifier nor names the key's table",
     ),
     "unnamed_coverage": (
         lambda v: f"the column has {v:.0%} of the values of the key",
         lambda v: "the column has few of the values of the key, or the names have said so",
     ),
-    "missing": (
-        lambda v: f"the key holds {1 - v:.1%} of the values",
-        lambda v: f"the key misses {v:.1%} of the values",
-    ),
     "first_column": (
         lambda v: "the key is the first column of its table",
         lambda v: "the key is not the first column of its table",
-    ),
-    "both_serial": (
-        lambda v: "both are serial numbers" if v else "not both are serial numbers",
-        lambda v: "both are serial numbers" if v else "not both are serial numbers",
     ),
     "other_keys": (
         lambda v: f"{math.exp(v):,.0f} keys hold the column",
@@ -67,10 +67,6 @@ _WORDS: dict[str, _Words] = {
     "is_closest": (
         lambda v: "it is the smallest of the keys with the nearest names",
         lambda v: "a smaller key, or one with a nearer name, holds the column, too",
-    ),
-    "is_best_named": (
-        lambda v: "no other key has a nearer name",
-        lambda v: "another key has a nearer name, or no key is named",
     ),
 }
 """Features → what is said where they count for the candidate, and where against it."""

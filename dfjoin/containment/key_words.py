@@ -13,9 +13,11 @@ from dfjoin.kernels.texts.key_names import NamedColumns
 from dfjoin.values.header_meaning import headers_of
 from dfjoin.values.headers import PERSON_ROLES, PERSONS, RELATIONS, ROLES
 
-__all__ = ["tell_roles", "without_relations"]
+__all__ = ["tell_roles", "without_common", "without_relations"]
 
 _FOUR_BYTES = np.uint64(32)
+_FEWEST_TABLES = 4
+"""Tables that a folder has at least where words that most of their names share say nothing."""
 
 
 def without_relations(headers: HeaderWords) -> HeaderWords:
@@ -37,6 +39,40 @@ def without_relations(headers: HeaderWords) -> HeaderWords:
     has_subject[owner[(marks & UNSPECIFIC == 0) & ~is_role]] = True
     marks[is_role & has_subject[owner]] |= UNSPECIFIC
     return headers._replace(marks=as_read_only(marks))
+
+
+def without_common(tables: HeaderWords, folders: NDArray[np.uint64]) -> HeaderWords:
+    """Mark the words of names of tables that most tables of their folder share, such as a prefix of an export.
+
+    Parameters
+    ----------
+    tables : HeaderWords
+    folders : ndarray of uint64, shape (n_tables,)
+        A number for each folder.
+
+    Returns
+    -------
+    HeaderWords
+        A name of which no other specific word would be left keeps its words.
+
+    Examples
+    --------
+    >>> names = headers_of(["export_orders", "export_order_lines", "export_shops", "export_prices", "export"])
+    >>> (without_common(names, np.zeros(5, np.uint64)).marks & UNSPECIFIC).tolist()
+    [1, 0, 1, 0, 0, 1, 0, 1, 0, 0]
+    """
+    owner = np.repeat(np.arange(tables.joined.size), np.diff(tables.indptr))
+    _, folder, n_tables = np.unique(folders, return_inverse=True, return_counts=True)
+    words = _joined(folder[owner].astype(np.uint64), tables.words)
+    by_table = np.unique(np.column_stack([words, owner.astype(np.uint64)]), axis=0)[:, 0]
+    found, counts = np.unique(by_table, return_counts=True)
+    n_in_folder = n_tables[folder[owner]]
+    is_common = 2 * counts[np.searchsorted(found, words)] > n_in_folder
+    is_common &= n_in_folder >= _FEWEST_TABLES
+    has_other = np.zeros(tables.joined.size, bool)
+    has_other[owner[~is_common & (tables.marks & UNSPECIFIC == 0)]] = True
+    marks = tables.marks | np.where(is_common & has_other[owner], UNSPECIFIC, 0).astype(np.uint8)
+    return tables._replace(marks=as_read_only(marks))
 
 
 def tell_roles(columns: NamedColumns) -> NDArray[np.bool_]:

@@ -165,7 +165,7 @@ def web_joins(options: argparse.Namespace) -> dict[str, Any]:
 
 def keys(options: argparse.Namespace) -> dict[str, Any]:
     """Foreign keys of databases, each scored by a model that was fitted to the others."""
-    table = foreign_keys.run_foreign_keys(options.place, False)
+    table = foreign_keys.run_foreign_keys(options.place, False, options.index)
     columns = [_LONG.get(str(name), str(name)) for name in table.columns]
     rows = [[f"`lake.join_graph()`, {name}", *(round(float(x), 3) for x in row)] for name, row in table.iterrows()]
     return {

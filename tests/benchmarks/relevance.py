@@ -36,7 +36,7 @@ SCORE = (
     "same_specific_header", "disjoint_headers", "header_in_table_name", "header_elsewhere", "no_letters",
     "no_letters_same_header", "both_years", "numeric_header", "unique_query", "larger_containment", "unnamed_numbers",
     "by_chance", "similar_size", "refers", "same_key_header", "alike_header", "names_key", "measured", "other_headers",
-    "same_folder",
+    "same_folder", "lone_shared",
 )  # fmt: skip
 BRINGS = (
     "shared", "covered", "nothing_new", "new_columns", "both_text", "place_in_table",
@@ -45,8 +45,11 @@ BRINGS = (
 OF_THE_LAKE = ("rare_containment", "spread", "same_folder")
 """Features that depend on other tables."""
 NUMBER_JUDGEMENTS = Path(__file__).with_name("judged_numbers.csv")
+DRAWN = Path(__file__).with_name("judged_draw.csv")
+"""Hits of drawn columns, as searches showed them when they were drawn."""
 RIDGE = 16.0
 KEY_WEIGHT = 0.3
+DRAWN_WEIGHT = 0.3
 MADE_WEIGHT = 0.3
 MEASURE_WEIGHT, N_MEASURES = 0.5, 40
 SMALL_WEIGHT, SMALL_COLUMNS = 0.5, 10
@@ -145,14 +148,16 @@ def judged_features(lake, directory: Path) -> tuple[pd.DataFrame, pd.DataFrame, 
     return rows, other, others
 
 
-def number_features(lake) -> pd.DataFrame:
-    """The candidates of columns of whole numbers that are judged in ``judged_numbers.csv``, where their tables are."""
-    judged = pd.read_csv(NUMBER_JUDGEMENTS)
+def graded_features(lake, file: Path) -> pd.DataFrame:
+    """The candidates that a file grades (`judged_numbers.csv`, `judged_draw.csv`), of the tables that the lake has."""
+    judged = pd.read_csv(file).dropna(subset=["table", "grade"])
     known, parts = set(lake.tables["table"]), []
     for (table, column), wanted in judged.groupby(["query_table", "query_column"], sort=False):
         if table not in known:
             continue
-        grades = dict(zip(zip(wanted["table"], wanted["column"], strict=True), wanted["grade"], strict=True))
+        grades = dict(
+            zip(zip(wanted["table"], wanted["column"], strict=True), wanted["grade"].astype(int), strict=True)
+        )
         rows = _candidates(lake, lake.table(table), column, table)
         rows = rows.assign(grade=[grades.get(pair, -1) for pair in zip(rows["table"], rows["column"], strict=True)])
         name = f"{table}/{column}"
@@ -245,12 +250,12 @@ def fit_model(rows: pd.DataFrame, names: tuple[str, ...], is_true: np.ndarray, w
 
 
 def fit_both(rows: pd.DataFrame) -> tuple[LinearModel, LinearModel]:
-    """Fit the score to all rows, and what a hit brings to those that are no accident; whole numbers count for the score."""
+    """Fit the score to all rows, and what a hit brings to the judged ones, databases and measures that are no accident."""
     weights = rows["weight"].to_numpy(float)
     grade = rows["grade"].to_numpy()
     related = grade > 0
     score = fit_model(rows, SCORE, related, weights)
-    related &= ~rows["part"].isin(["made", "numbers"]).to_numpy()
+    related &= ~rows["part"].isin(["made", "numbers", "drawn"]).to_numpy()
     return score, fit_model(rows[related], BRINGS, grade[related] == 2, weights[related])
 
 
@@ -426,7 +431,8 @@ def all_rows(lake, judgements: Path, keys: Path | None) -> tuple[pd.DataFrame, p
     alone = rows.assign(**{name: rows[f"small {name}"] for name in OF_THE_LAKE})
     parts = {"judged": rows.assign(weight=1.0), "measures": measures.assign(weight=MEASURE_WEIGHT)}
     parts["small"] = alone.assign(weight=SMALL_WEIGHT)
-    parts["numbers"] = number_features(lake).assign(weight=1.0)
+    parts["numbers"] = graded_features(lake, NUMBER_JUDGEMENTS).assign(weight=1.0)
+    parts["drawn"] = graded_features(lake, DRAWN).assign(weight=DRAWN_WEIGHT)
     parts["made"] = made_features().assign(weight=MADE_WEIGHT)
     if keys is not None:
         parts["keys"] = key_features(keys).assign(weight=KEY_WEIGHT)
@@ -473,6 +479,16 @@ def print_made(every: pd.DataFrame, score: np.ndarray) -> None:
     print(f"highest score of what does not: {made['score'][~is_true].max():.3f}")
 
 
+def print_drawn(every: pd.DataFrame, score: np.ndarray) -> None:
+    """Print how many of the hits of the draws are still shown, and how many of these are junk."""
+    is_drawn = (every["part"] == "drawn").to_numpy()
+    grade, shown = every["grade"].to_numpy()[is_drawn], score[is_drawn] >= 0.5
+    print(
+        f"hits of the draws, by source: {grade.size}, junk {int((grade == 0).sum())}; shown {int(shown.sum())}, "
+        f"junk {int((grade[shown] == 0).sum())}"
+    )
+
+
 def run_relevance(lake, judgements: Path, keys: Path | None, writes: bool) -> None:
     """Print the measures of every ranking, cross-validated by query and by source; with `writes` fit model.json anew.
 
@@ -505,6 +521,7 @@ def run_relevance(lake, judgements: Path, keys: Path | None, writes: bool) -> No
             f"{kind}, by source: AUC {area(score[places], is_true):.3f}, calibration {calibration(score[places], is_true):.3f}, {len(places)} candidates"
         )
     print_made(every, score)
+    print_drawn(every, score)
     print("calibration, predicted and true share by tenth of the score:")
     bins = np.minimum((tenths * 10).astype(int), 9)
     for b in range(10):
@@ -526,7 +543,7 @@ def write_model(every: pd.DataFrame, figures: dict[str, dict[str, float]]) -> No
         "data": f"{n_of['judged']} judged candidates of {every['query'][every['part'] == 'judged'].nunique()} query "
         f"columns of one lake; the same as if their table were the whole lake, which count {SMALL_WEIGHT} each; "
         f"{n_of['numbers']} judged candidates of whole numbers, and {n_of['made']} candidates of made databases whose keys "
-        f"are whole numbers, {MADE_WEIGHT} each, both for the score alone; {n_of['measures']} unjudged candidates of columns that are measures, as accidents, {MEASURE_WEIGHT} each; and "
+        f"are whole numbers, {MADE_WEIGHT} each, and {n_of['drawn']} graded hits of drawn columns, {DRAWN_WEIGHT} each, all for the score alone; {n_of['measures']} unjudged candidates of columns that are measures, as accidents, {MEASURE_WEIGHT} each; and "
         f"{n_of.get('keys', 0)} candidates of foreign keys of relational databases, {KEY_WEIGHT} each; all were seen in "
         "development",
         "cross_validated": {name: {k: round(v, 3) for k, v in one.items()} for name, one in figures.items()},

@@ -16,14 +16,14 @@ def test_each_judged_pair_has_a_grade_and_a_reason_once():
     assert (judged["query_table"] != judged["table"]).any() and judged.groupby("grade").size().min() > 30
 
 
-def test_each_hit_of_the_draws_has_a_grade_and_a_reason_once_and_forty_columns_were_drawn_each_time():
+def test_each_hit_of_the_draws_has_a_grade_and_a_reason_once():
     drawn = pd.read_csv(Path(__file__).with_name("judged_draw.csv"))
     shown = drawn[drawn["table"].notna()]
     assert shown["grade"].isin([0, 1, 2]).all() and shown["score"].ge(0.5).all()
     assert drawn["reason"].str.len().min() > 5
     assert not drawn.duplicated(["query_table", "query_column", "table", "column"]).any()
     queries = drawn.drop_duplicates(["query_table", "query_column"])
-    assert queries.groupby("seed").size().tolist() == [40, 40]
+    assert queries.groupby("seed").size().to_dict() == {2027: 40, 2028: 40, 31415: 20}
 
 
 def test_what_belongs_together_in_a_made_database_shares_its_values():

@@ -52,9 +52,8 @@ def test_features_tell_the_key_that_is_meant(build, frames):
     meant = dict(zip(KEY_FEATURES, values["trees", "species_id", "species", "id"], strict=True))
     chance = dict(zip(KEY_FEATURES, values["trees", "species_id", "numbers", "n"], strict=True))
     assert meant["named"] == 1 and chance["named"] == 0
-    assert meant["is_best_named"] == meant["is_closest"] == 1
-    assert chance["is_best_named"] == chance["is_closest"] == 0
-    assert meant["missing"] == pytest.approx(1 / 3) and chance["missing"] == 0
+    assert meant["is_closest"] == meant["key_named"] == 1
+    assert chance["is_closest"] == chance["key_named"] == 0
     assert meant["unnamed_coverage"] == 0 and chance["unnamed_coverage"] == pytest.approx(3 / 19)
     assert meant["other_keys"] == pytest.approx(np.log(2))
 
@@ -65,7 +64,7 @@ def test_a_role_refers_to_a_row_of_the_own_table(build, frames):
     pairs = find_key_pairs(columns, 0.6)
     values = dict(zip(names_of(columns, pairs), key_features(columns, pairs), strict=True))
     own = dict(zip(KEY_FEATURES, values["trees", "parent", "trees", "tree"], strict=True))
-    assert own["named"] == own["is_best_named"] == own["is_closest"] == 1
+    assert own["named"] == own["is_closest"] == 1
     told = dict(zip(names_of(columns, pairs), own_roles(columns, pairs).tolist(), strict=True))
     assert [pair for pair, is_role in told.items() if is_role] == [("trees", "parent", "trees", "tree")]
 
@@ -75,3 +74,49 @@ def test_a_lake_without_columns_has_no_candidates(build):
     pairs = find_key_pairs(columns, 0.9)
     assert pairs.left.size == 0
     assert key_features(columns, pairs).shape == (0, len(KEY_FEATURES))
+
+
+def test_of_two_keys_of_the_same_values_the_one_that_names_the_other_table_refers(build):
+    ids = range(100, 140)
+    films = pd.DataFrame({"film_id": ids, "title": [f"t{i}" for i in ids]})
+    lengths = pd.DataFrame({"film_id": list(ids)[::-1], "length": [60.5 + i for i in ids]})
+    copy = films.assign(title=[f"{i} again" for i in ids]).iloc[:38]  # nearly all of them
+    lake = build({"a/film": films, "a/film_length": lengths, "b/films": copy})
+    columns = LakeColumns(lake.snapshot)
+    found = names_of(columns, find_key_pairs(columns, 0.9))
+    assert set(found) == {
+        ("a/film_length", "film_id", "a/film", "film_id"),
+        ("a/film_length", "film_id", "b/films", "film_id"),
+    }
+
+
+def test_a_column_of_one_value_refers_to_what_it_names_in_its_folder_only(build):
+    languages = pd.DataFrame({"language": ["en", "fr"], "speakers": [5.5, 7.5]})
+    one = pd.DataFrame({"film": ["a", "b"], "language": "en"})
+    other = pd.DataFrame({"code": ["en", "it"], "used in language": ["x", "y"]})
+    lake = build({"x/languages": languages, "x/film": one, "x/codes": other, "y/film": one.assign(year=[1.5, 2.5])})
+    columns = LakeColumns(lake.snapshot)
+    assert set(names_of(columns, find_key_pairs(columns, 0.9))) == {("x/film", "language", "x/languages", "language")}
+
+
+def test_numbers_that_were_counted_refer_to_no_key(build):
+    keys = pd.DataFrame({"player_id": range(1, 30), "name": [f"s{i}" for i in range(29)]})
+    games = pd.DataFrame({"player": [1, 2, 3, 3], "number of players": [1, 2, 3, 3], "place": ["a", "b", "b", "c"]})
+    columns = LakeColumns(build({"players": keys, "games": games}).snapshot)
+    assert {own for _, own, _, _ in names_of(columns, find_key_pairs(columns, 0.9))} == {"player"}
+
+
+def test_the_key_of_the_own_folder_comes_first_and_words_of_all_tables_do_not_count(build):
+    shops = pd.DataFrame({"id": range(200, 240), "town": [f"t{i % 7}" for i in range(40)]})
+    rest = {f"a/data v2 {name}": pd.DataFrame({"x": [i + 0.5]}) for i, name in enumerate(("rain", "wind", "sun"))}
+    sales = pd.DataFrame({"shop_id": [200, 201, 201, 230], "price": [1.5, 2.5, 3.5, 4.5]})
+    lake = build({"a/data v2 sales": sales, "a/data v2 shops": shops, "b/shops": shops.iloc[:35]} | rest)
+    columns = LakeColumns(lake.snapshot)
+    pairs = find_key_pairs(columns, 0.9)
+    values = dict(zip(names_of(columns, pairs), key_features(columns, pairs), strict=True))
+    own, other = (
+        dict(zip(KEY_FEATURES, values["a/data v2 sales", "shop_id", table, "id"], strict=True))
+        for table in ("a/data v2 shops", "b/shops")
+    )
+    assert own["named"] == other["named"] == own["same_folder"] == own["is_closest"] == 1
+    assert other["same_folder"] == other["is_closest"] == 0

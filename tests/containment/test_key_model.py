@@ -19,22 +19,20 @@ def test_the_file_names_its_data_and_every_feature():
 
 
 def test_names_make_a_key_likely_and_chance_does_not():
-    named = features(named=1, identifier=1, first_column=1, is_closest=1, is_best_named=1)
-    chance = features(both_serial=1, first_column=1, other_keys=3, unnamed_coverage=0.1)
+    named = features(named=1, key_named=1, same_folder=1, identifier=1, first_column=1, is_closest=1)
+    chance = features(first_column=1, other_keys=3, unnamed_coverage=0.1)
     likely, unlikely = key_model().probabilities(np.stack([named, chance]))
     assert likely > 0.7 > 0.1 > unlikely
 
 
 def test_evidence_is_told_in_words():
-    for_it, against = key_model().evidence(
-        features(named=1, first_column=1, is_closest=1, is_best_named=1, identifier=1)
-    )
+    for_it, against = key_model().evidence(features(named=1, first_column=1, is_closest=1, identifier=1))
     assert "the header names the key" in for_it
     for_it, against = key_model().evidence(features(named=1), True)
     assert "the header names a role of another row of the same table" in for_it
-    for_it, against = key_model().evidence(features(own_serial_key=1, other_keys=4, missing=0.1))
+    for_it, against = key_model().evidence(features(own_serial_key=1, other_keys=4))
     assert "the column names the rows of its own table" in against
-    assert "the key misses 10.0% of the values" in against
+    assert "the key's table lies in another folder" in against
     every = [
         text for value in (0, 1) for side in key_model().evidence(np.full(len(KEY_FEATURES), value)) for text in side
     ]
