@@ -110,6 +110,8 @@ class LakeFacts:
 
     def n_columns_named(self, headers: NDArray[np.uint64]) -> NDArray[np.int64]:
         """Count the columns of each table that have one of some headers, given as distinct hashes."""
+        if not headers.size:
+            return np.zeros(self.n_tables, np.int64)
         return np.bincount(self.table_of[self._columns_named(headers)], minlength=self.n_tables)
 
     @cached_property
