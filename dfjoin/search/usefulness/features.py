@@ -112,9 +112,9 @@ def query_facts(query: QueryColumn) -> QueryFacts:
         is_years=profile.has_range and low >= FIRST_YEAR and high <= LAST_YEAR,
         has_no_letters=is_text and _share_with_letters(query) < _FEW_LETTERS,
         is_generic=is_generic(header),
-        has_digits_alone=all([mark & DIGITS for mark in marks]),
+        has_digits_alone=all(mark & DIGITS for mark in marks),
         is_naming=is_naming(header),
-        is_measure=any([mark & MEASURE for mark in marks]),
+        is_measure=any(mark & MEASURE for mark in marks),
         integers=as_read_only(query.integers if profile.has_range else _integers_among(query.values)),
         is_padded_serial=is_text and _is_padded_serial(query),
     )

@@ -37,7 +37,9 @@ def computed(lake, own, companions):
     hashes = np.unique(headers_of(companions).joined) if companions else np.empty(0, np.uint64)
     parts = frame_headers(snapshot, headers_of([own]).joined, hashes)
     arrays = [np.concatenate([getattr(p, a) for p in parts]) for a in ("n_held", "n_named", "is_near")]
-    arrays.insert(2, np.concatenate([facts_of(segment).n_named for segment in snapshot.segments]) - arrays[0] - arrays[1])
+    arrays.insert(
+        2, np.concatenate([facts_of(segment).n_named for segment in snapshot.segments]) - arrays[0] - arrays[1]
+    )
     return dict(zip(names, zip(*(a.tolist() for a in arrays), strict=True), strict=True))
 
 
