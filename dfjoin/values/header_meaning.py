@@ -71,7 +71,8 @@ def _cut(data: NDArray[np.uint8], offsets: NDArray[np.int64], lexicon: tuple[NDA
     joined, indptr = np.zeros(n, np.uint64), np.zeros(n + 1, np.int64)
     out = HeaderWords(joined, indptr, np.empty(room, np.uint64), np.empty(room, np.uint64), np.empty(room, np.uint8))
     n_words = cut_headers(as_read_only(data), as_read_only(offsets), lexicon, np.zeros((2, 256), np.uint8), out)
-    return HeaderWords(joined, indptr, *(part[:n_words].copy() for part in out[2:]))
+    words, starts, marks = out.words[:n_words], out.starts[:n_words], out.marks[:n_words]
+    return HeaderWords(joined, indptr, words.copy(), starts.copy(), marks.copy())
 
 
 def _plain(texts: pa.Array) -> pa.Array:

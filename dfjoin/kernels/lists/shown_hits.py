@@ -71,13 +71,6 @@ def _slot_of(key, families):
 
 
 @njit_inner
-def _enter(key, number, families):
-    """Let a key stand for a family."""
-    slot = _slot_of(key, families)
-    families.keys[slot], families.numbers[slot] = key, number
-
-
-@njit_inner
 def _add_member(place, families):
     """Write a candidate behind the members of its family so far; ``indptr`` is one ahead."""
     number = families.owner[place]
@@ -146,8 +139,9 @@ def fold_families(order, hits, limit, families):
                 break
             n_families += 1
             number = np.int32(n_families)
-        _enter(family, number, families)
-        _enter(content, number, families)
+        for key in (family, content):
+            slot = _slot_of(key, families)
+            families.keys[slot], numbers[slot] = key, number
         owner[order[i]] = number
         n_read += 1
     for place in range(owner.shape[0]):

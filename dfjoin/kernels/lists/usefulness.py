@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dfjoin.kernels.lists.evidence import BITS, COUNT, REFERENCE_COLUMNS, SCALE, SPREAD, WEIGHT
-from dfjoin.kernels.numba._compile import njit_inner, njit_lean
+from dfjoin.kernels.numba._compile import njit_inlined, njit_inner, njit_lean
 from dfjoin.kernels.sorting import is_member, lower_bound
 from dfjoin.kernels.texts.header_relations import (
     ALIKE,
@@ -358,7 +358,7 @@ def _set_kinds(record, query, out):
     out[AT.place_in_table] = record[PLACE]
 
 
-@njit_inner
+@njit_inlined
 def _set_values(sums, record, query, out):
     """Write all that no name is needed for; return `by_chance`, and the containment of the query."""
     matched, size, n_query = float(max(np.int64(1), sums[COUNT])), record[CARDINALITY], float(max(1, query.n_values))
@@ -442,7 +442,7 @@ def _set_named(known, column, tables, query, marks, by_chance, own, out):
     out[AT.header_elsewhere] = not is_same and (is_companion or tables.n_named[table] != 0)
 
 
-@njit_inner
+@njit_inlined
 def _most_probable(record, query, model, out):
     """Return the largest score that a candidate may have, whatever its names are; overwrites what depends on them."""
     for feature in _NAMED:

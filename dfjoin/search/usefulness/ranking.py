@@ -233,7 +233,10 @@ class _Ranking:
         if ends[-1] > len(found):
             for own, start in zip(found, ends, strict=False):
                 places = is_first[start : start + own.size].nonzero()[0].tolist()
-                head = max(places, key=lambda place, own=own: self._name(own[place])) if len(places) > 1 else places[0]
+                if len(places) > 1:
+                    names = [self._name(place) for place in own[places].tolist()]
+                    places = [places[names.index(max(names))]]
+                head = places[0]
                 own[: head + 1] = own[[head, *range(head)]]
         return found
 
