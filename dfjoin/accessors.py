@@ -26,7 +26,8 @@ def _method(function: Any) -> Any:
 
     @functools.wraps(function)
     def method(self: Any, *args: Any, **kwargs: Any) -> Any:
-        return function(getattr(self, "_frame", self), *args, **kwargs)
+        df = self._frame if isinstance(self, DfjoinNamespace) else self
+        return function(df, *args, **kwargs)
 
     signature = inspect.signature(function)
     first, *rest = signature.parameters.values()

@@ -76,7 +76,7 @@ class QueryColumn:
         """Kind of its values, one of `dfjoin.index.catalog.KINDS`, or "point"."""
         return self.profile.kind
 
-    @property
+    @cached_property
     def n_non_null(self) -> int:
         """Rows with a value."""
         return int(np.count_nonzero(self.values.codes >= 0))

@@ -25,6 +25,9 @@ __all__ = ["SpelledRows", "may_hold_periods", "merge_spelled"]
 _LOOKED_AT = 16
 """Values, spread over a query, of which one has to be a date or a period."""
 
+_MAY_BE_DIGIT = (np.arange(256) >= 128) | ((np.arange(256) >= ord("0")) & (np.arange(256) <= ord("9")))
+"""Bytes that a digit of any script may begin or end with."""
+
 
 class SpelledRows(NamedTuple):
     """Rows that another spelling of the query has found, what the result says of the spelling, and their search."""
@@ -42,12 +45,13 @@ def may_hold_periods(query: QueryColumn) -> bool:
     values = query.values
     if not len(values) or (query.kind == "integer" and not is_year_name(query.label)):
         return False
-    some = [values.value(code) for code in range(0, len(values), -(-len(values) // _LOOKED_AT))]
-    return (
-        query.kind == "date"
-        or any(  # a year begins or ends them
-            is_period(text) for text in some if text[:1].isdigit() or text[-1:].isdigit()
-        )
+    if query.kind == "date":
+        return True
+    codes = np.arange(0, len(values), -(-len(values) // _LOOKED_AT))
+    ends = values.data[values.offsets[codes]], values.data[values.offsets[codes + 1] - 1]
+    some = [values.value(code) for code in codes[_MAY_BE_DIGIT[ends[0]] | _MAY_BE_DIGIT[ends[1]]].tolist()]
+    return any(  # a year begins or ends them
+        is_period(text) for text in some if text[:1].isdigit() or text[-1:].isdigit()
     )
 
 

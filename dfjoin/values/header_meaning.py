@@ -67,17 +67,12 @@ def headers_of(names: pa.Array | Sequence[str]) -> HeaderWords:
 
 def _cut(data: NDArray[np.uint8], offsets: NDArray[np.int64], lexicon: tuple[NDArray[np.uint64], ...]) -> HeaderWords:
     """Cut packed names into words."""
-    n = offsets.size - 1
-    scratch = np.zeros((2, 256), np.uint8)
-    none = np.empty(0, np.uint64)
-    out = HeaderWords(np.zeros(n, np.uint64), np.zeros(n + 1, np.int64), none, none, np.empty(0, np.uint8))
-    data, offsets = as_read_only(data), as_read_only(offsets)
-    n_words = cut_headers(data, offsets, lexicon, scratch, out)
-    if n_words:
-        words = np.empty(n_words, np.uint64), np.empty(n_words, np.uint64), np.empty(n_words, np.uint8)
-        out = HeaderWords(out.joined, out.indptr, *words)
-        cut_headers(data, offsets, lexicon, scratch, out)
-    return out
+    n, room = offsets.size - 1, int(offsets[-1] - offsets[0])  # a word has a byte at least
+    joined, indptr = np.zeros(n, np.uint64), np.zeros(n + 1, np.int64)
+    out = HeaderWords(joined, indptr, np.empty(room, np.uint64), np.empty(room, np.uint64), np.empty(room, np.uint8))
+    n_words = cut_headers(as_read_only(data), as_read_only(offsets), lexicon, np.zeros((2, 256), np.uint8), out)
+    words, starts, marks = out.words[:n_words], out.starts[:n_words], out.marks[:n_words]
+    return HeaderWords(joined, indptr, words.copy(), starts.copy(), marks.copy())
 
 
 def _plain(texts: pa.Array) -> pa.Array:

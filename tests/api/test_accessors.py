@@ -17,6 +17,7 @@ FRAMES = {
     "slice": DF.iloc[::-1],
     "column called dfjoin": DF.assign(dfjoin=1),
     "method names as columns": DF.assign(auto_join=1, discover_joinable=2),
+    "column called _frame": DF.assign(_frame=3),
     "subclass": type("Mine", (pd.DataFrame,), {})(DF),
 }
 

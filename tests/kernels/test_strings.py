@@ -63,3 +63,13 @@ def test_repetition_that_begins_or_ends_late_changes_nothing(n_repeating):
     cells = [f"k{i % 3}" for i in range(n_repeating)] + [f"value {i}" for i in range(5000)] + ["k1", "value 3", "k1"]
     found = normalize_column(pa.array(cells), IndexSettings())
     assert [found.value(c) for c in found.codes] == cells
+
+
+@pytest.mark.parametrize("alphabet", ["aZ ", "b\x7f~ \t", "xY\x1f\x0e \u00e9"])
+def test_words_of_eight_bytes_are_folded_as_characters_are(rng, alphabet):
+    lengths = np.repeat(np.arange(27), 60)
+    texts = ["".join(rng.choice(list(alphabet), n)) for n in lengths.tolist()] + ["A b C", " a", "a ", "a  b"]
+    settings = IndexSettings(null_spellings=(), null_evidence=False)
+    found = normalize_column(pa.array(texts), settings)
+    values = found.values()
+    assert [values[code] for code in found.codes.tolist()] == [" ".join(text.split()).casefold() for text in texts]

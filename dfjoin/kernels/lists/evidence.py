@@ -323,7 +323,6 @@ def add_sets(columns, set_indptr, set_lists, scratch):
                     sums[column, s] += list_sums[place, s]
 
 
-@njit_lean
 def clear_evidence(n_lists, columns, scratch):
     """Set back to zero the places of the collected lists, and the sums of the columns that have some.
 
@@ -335,11 +334,7 @@ def clear_evidence(n_lists, columns, scratch):
 
     Notes
     -----
-    O(n_lists + n).
+    Of numpy, not compiled. O(n_lists + n).
     """
-    sums, places, _, lists, _ = scratch
-    for place in range(n_lists):
-        places[lists[place]] = 0
-    for i in range(columns.shape[0]):
-        for s in range(N_SUMS):
-            sums[columns[i], s] = 0
+    scratch.places[scratch.lists[:n_lists]] = 0
+    scratch.sums[columns] = 0

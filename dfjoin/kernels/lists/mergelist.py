@@ -9,7 +9,6 @@ from dfjoin.kernels.numba._compile import njit_inlined, njit_lean, prefetch
 from dfjoin.kernels.topk import offer, rank_heap
 
 __all__ = [
-    "clear_counts",
     "collect_lists",
     "count_lists",
     "count_lists_met",
@@ -200,23 +199,6 @@ def count_lists_met(lists, postings, tally, n_met):
     O(postings); the columns that were not met need not be looked at afterwards.
     """
     return _merge(lists, postings, tally, n_met, True)
-
-
-@njit_lean
-def clear_counts(counts, columns):
-    """Set the counted columns back to zero.
-
-    Parameters
-    ----------
-    counts : ndarray of int32, shape (n_columns,)
-    columns : ndarray of int32, shape (n,)
-
-    Notes
-    -----
-    O(n).
-    """
-    for i in range(columns.shape[0]):
-        counts[columns[i]] = 0
 
 
 @njit_lean

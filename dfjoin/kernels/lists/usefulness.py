@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dfjoin.kernels.lists.evidence import BITS, COUNT, REFERENCE_COLUMNS, SCALE, SPREAD, WEIGHT
-from dfjoin.kernels.numba._compile import njit_inner, njit_lean
+from dfjoin.kernels.numba._compile import njit_inlined, njit_inner, njit_lean
 from dfjoin.kernels.sorting import is_member, lower_bound
 from dfjoin.kernels.texts.header_relations import (
     ALIKE,
@@ -219,13 +219,13 @@ class ColumnRecords(NamedTuple):
 class TableNumbers(NamedTuple):
     """What is known of the tables of a segment: their names, and what they share with the frame.
 
-    `n_new` are the columns with a header that the frame has not; `n_held` the headers of the frame's other columns that
-    the table has; `n_named` its columns that have the query's. `series`, `number_share` and `is_near` are the features
+    `n_columns` are those whose header has a letter or a digit; `n_held` those of them that have the header of another
+    column of the frame, `n_named` those that have the query's. `series`, `number_share` and `is_near` are the features
     of their names (`same_folder`); `marks` are zeros, and receive what is known of the names that were met.
     """
 
     names: HeaderWords
-    n_new: NDArray[np.int64]
+    n_columns: NDArray[np.int64]
     n_held: NDArray[np.int64]
     n_named: NDArray[np.int64]
     series: NDArray[np.float64]
@@ -359,7 +359,7 @@ def _set_kinds(record, query, out):
     out[AT.place_in_table] = record[PLACE]
 
 
-@njit_inner
+@njit_inlined
 def _set_values(sums, record, query, out):
     """Write all that no name is needed for; return `by_chance`, and the containment of the query."""
     matched, size, n_query = float(max(np.int64(1), sums[COUNT])), record[CARDINALITY], float(max(1, query.n_values))
@@ -391,10 +391,11 @@ def _set_values(sums, record, query, out):
 @njit_inner
 def _set_table(table, tables, is_new, is_companion, out):
     """Write what the table of a candidate brings, and what it has to do with the frame."""
-    n_new = tables.n_new[table] - np.int64(is_new)
+    n_held, n_named = tables.n_held[table], tables.n_named[table]
+    n_new = tables.n_columns[table] - n_held - n_named - np.int64(is_new)
     out[AT.new_columns] = math.log(1.0 + max(np.int64(0), n_new))
     out[AT.nothing_new] = n_new <= 0
-    out[AT.other_headers] = math.log(1.0 + max(np.int64(0), tables.n_held[table] - np.int64(is_companion)))
+    out[AT.other_headers] = math.log(1.0 + max(np.int64(0), n_held - np.int64(is_companion)))
     out[AT.series] = tables.series[table]
     out[AT.number_columns] = tables.number_share[table]
     out[AT.same_folder] = tables.is_near[table]
@@ -443,7 +444,7 @@ def _set_named(known, column, tables, query, marks, by_chance, own, out):
     out[AT.header_elsewhere] = not is_same and (is_companion or tables.n_named[table] != 0)
 
 
-@njit_inner
+@njit_inlined
 def _most_probable(record, query, model, out):
     """Return the largest score that a candidate may have, whatever its names are; overwrites what depends on them."""
     for feature in _NAMED:

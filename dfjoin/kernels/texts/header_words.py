@@ -124,7 +124,7 @@ def cut_headers(data, offsets, lexicon, scratch, out):
         MEASURE, and of the ends by which a longer word is NAMING; sorted.
     scratch : ndarray of uint8, shape (2, 256)
     out : HeaderWords
-        Receives the words; its arrays of words are empty when they are only to be counted, into ``indptr``.
+        Receives the words; its arrays of words have an entry for each byte.
 
     Returns
     -------
@@ -139,11 +139,9 @@ def cut_headers(data, offsets, lexicon, scratch, out):
     """
     unspecific, identifiers, generic, naming, things, measures, ends = lexicon
     word, whole = scratch[0], scratch[1]
-    is_counted = out.words.shape[0] == 0
     n_words = np.int64(0)
     for i in range(offsets.shape[0] - 1):
-        if is_counted:
-            out.indptr[i] = n_words
+        out.indptr[i] = n_words
         start = offsets[i]
         end = min(offsets[i + 1], start + _MAX_BYTES)
         n_whole = 0
@@ -174,28 +172,27 @@ def cut_headers(data, offsets, lexicon, scratch, out):
                 for b in range(length):
                     whole[n_whole + b] = word[b]
                 n_whole += length
-                if not is_counted:
-                    value = hash_bytes(word, 0, length, _SEED)
-                    out.words[n_words] = value
-                    out.starts[n_words] = _start_of(word, length)
-                    mark = 0
-                    if is_member(unspecific, value):
-                        mark |= UNSPECIFIC
-                    if is_member(identifiers, value):
-                        mark |= IDENTIFIER
-                    if is_member(generic, value):
-                        mark |= GENERIC
-                    if is_member(naming, value) or (not is_number and _ends_in(word, length, ends)):
-                        mark |= NAMING
-                    if is_member(things, value) and length == n_read:
-                        mark |= THING
-                    if is_member(measures, value):
-                        mark |= MEASURE
-                    if is_number:
-                        mark |= DIGITS
-                    if length <= 3:
-                        mark |= SHORT
-                    out.marks[n_words] = mark
+                value = hash_bytes(word, 0, length, _SEED)
+                out.words[n_words] = value
+                out.starts[n_words] = _start_of(word, length)
+                mark = 0
+                if is_member(unspecific, value):
+                    mark |= UNSPECIFIC
+                if is_member(identifiers, value):
+                    mark |= IDENTIFIER
+                if is_member(generic, value):
+                    mark |= GENERIC
+                if is_member(naming, value) or (not is_number and _ends_in(word, length, ends)):
+                    mark |= NAMING
+                if is_member(things, value) and length == n_read:
+                    mark |= THING
+                if is_member(measures, value):
+                    mark |= MEASURE
+                if is_number:
+                    mark |= DIGITS
+                if length <= 3:
+                    mark |= SHORT
+                out.marks[n_words] = mark
                 n_words += 1
                 length = 0
             if new != _SPACE:
@@ -203,10 +200,8 @@ def cut_headers(data, offsets, lexicon, scratch, out):
                 length += 1
             kind = new
             before = byte
-        if not is_counted:
-            for b in range(8):
-                whole[n_whole + b] = 0
-            out.joined[i] = hash_bytes(whole, 0, n_whole, _SEED) if n_whole > 0 else np.uint64(0)
-    if is_counted:
-        out.indptr[offsets.shape[0] - 1] = n_words
+        for b in range(8):
+            whole[n_whole + b] = 0
+        out.joined[i] = hash_bytes(whole, 0, n_whole, _SEED) if n_whole > 0 else np.uint64(0)
+    out.indptr[offsets.shape[0] - 1] = n_words
     return n_words

@@ -13,7 +13,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dfjoin.kernels.hashing import equal_bytes, hash_bytes
-from dfjoin.kernels.numba._compile import first_set_byte, load_u64, mum, njit_inner, njit_lean, prefetch, store_u64
+from dfjoin.kernels.numba._compile import (
+    first_set_byte,
+    load_u64,
+    mum,
+    njit_inlined,
+    njit_inner,
+    njit_lean,
+    prefetch,
+    store_u64,
+)
 from dfjoin.kernels.texts.dates import canonical_time
 from dfjoin.kernels.texts.numbers import canonical_number
 
@@ -37,7 +46,8 @@ _TRIAL_ROWS = 1024
 _KEY = np.uint64(0x9E3779B97F4A7C15)
 _HIGH = np.uint64(0x8080808080808080)
 _LOW7 = np.uint64(0x7F7F7F7F7F7F7F7F)
-_ABOVE_SPACE = np.uint64(0x5F5F5F5F5F5F5F5F)  # 0x80 - 0x21: carries into the top bit from '!' on
+_FROM_SPACE = np.uint64(0x6060606060606060)  # 0x80 - ' ': carries into the top bit from there on
+_ABOVE_SPACE = np.uint64(0x5F5F5F5F5F5F5F5F)  # 0x80 - 0x21
 _FROM_A = np.uint64(0x3F3F3F3F3F3F3F3F)  # 0x80 - 'A'
 _ABOVE_Z = np.uint64(0x2525252525252525)  # 0x80 - ('Z' + 1)
 
@@ -176,6 +186,37 @@ def _decode_utf8(data, i, end):
     return code | (np.int64(data[i + 3]) & 0x3F), np.int64(4)
 
 
+@njit_inlined
+def _lower(word):
+    """Turn the capitals among eight bytes of ASCII into small letters."""
+    low = word & _LOW7
+    is_upper = ((low + _FROM_A) ^ (low + _ABOVE_Z)) & _HIGH
+    return word | (is_upper >> np.uint64(2))
+
+
+@njit_inlined
+def _fold_plain(data, start, end, out, begin):
+    """Write a value of printed ASCII with single spaces inside in small letters; return its end, or -1 if it is none.
+
+    Eight bytes at a time, up to 7 behind the end are read and written. A byte has its top bit set in `spaces` if it is
+    a space, and in `strange` if it stands where none may be.
+    """
+    if start == end or data[end - 1] == 32:
+        return np.int64(-1)
+    strange, before = np.uint64(0), np.uint64(0x80)  # no space may come first
+    for i in range(start, end, 8):
+        word = load_u64(data, i)
+        if end - i < 8:  # bytes that are no space follow
+            own = (np.uint64(1) << np.uint64(8 * (end - i))) - np.uint64(1)
+            word = (word & own) | (_LOW7 & ~own)
+        printed = (word & _LOW7) + _FROM_SPACE
+        spaces = printed & ~((word & _LOW7) + _ABOVE_SPACE) & _HIGH
+        strange |= ((word | ~printed) & _HIGH) | (spaces & ((spaces << np.uint64(8)) | before))
+        before = spaces >> np.uint64(56)
+        store_u64(out, begin + i - start, _lower(word))
+    return np.int64(-1) if strange else begin + end - start
+
+
 @njit_inner
 def _fold(data, start, end, fold_table, out, begin):
     """Write the canonical text of one raw value at ``out[begin]``; return its end, or -1 to defer.
@@ -197,9 +238,7 @@ def _fold(data, start, end, fold_table, out, begin):
                     out[o] = 32
                     o += 1
                     pending = False
-                low = word & _LOW7
-                is_upper = ((low + _FROM_A) ^ (low + _ABOVE_Z)) & _HIGH
-                store_u64(out, o, word | (is_upper >> np.uint64(2)))
+                store_u64(out, o, _lower(word))
                 o += plain
                 i += plain
                 if plain == 8 or i >= end:
@@ -236,33 +275,34 @@ def _fold(data, start, end, fold_table, out, begin):
     return o
 
 
-@njit_inner
-def _insert(table, begin, end, h, null_hashes):
-    """Enter the canonical value ``data[begin:end]``; return its code (a new or a known one, or null).
+@njit_inlined
+def _insert(table, size, begin, end, h, null_hashes):
+    """Enter the canonical value ``data[begin:end]``; return its code: `size` if it is a new one, a known one, or null.
 
     A slot holds the upper half of the hash and the code + 1, so that most comparisons end there.
     A new value is moved down to the end of the values kept so far.
     """
-    for i in range(null_hashes.shape[0]):
-        if h == null_hashes[i]:
-            return np.int64(_NULL)
     data, slots, offsets = table.data, table.slots, table.offsets
     length = end - begin
     mask = np.int64(slots.shape[0] - 1)
     slot = np.int64(h) & mask
     tag = h & _UPPER
-    while slots[slot] != 0:
-        if slots[slot] & _UPPER == tag:
-            code = np.int64(slots[slot] & _LOWER) - 1
+    held = slots[slot]
+    while held != 0:
+        if held & _UPPER == tag:
+            code = np.int64(held & _LOWER) - 1
             known = offsets[code]
             if table.hashes[code] == h and offsets[code + 1] - known == length:
                 if equal_bytes(data, known, data, begin, length):
                     return code
         slot = (slot + 1) & mask
-    code = table.size[0]
-    slots[slot] = tag | np.uint64(code + 1)
-    table.hashes[code] = h
-    tail = offsets[code]
+        held = slots[slot]
+    for i in range(null_hashes.shape[0]):
+        if h == null_hashes[i]:
+            return np.int64(_NULL)
+    slots[slot] = tag | np.uint64(size + 1)
+    table.hashes[size] = h
+    tail = offsets[size]
     if tail != begin:
         i = 0
         while i + 8 <= length:
@@ -271,9 +311,8 @@ def _insert(table, begin, end, h, null_hashes):
         while i < length:  # byte by byte: the next value may start right behind
             data[tail + i] = data[begin + i]
             i += 1
-    offsets[code + 1] = tail + length
-    table.size[0] = code + 1
-    return code
+    offsets[size + 1] = tail + length
+    return size
 
 
 @njit_lean
@@ -306,11 +345,11 @@ def add_text(text, first, rules, seed, table, codes, block):
     out = table.data
     n = starts.shape[0] - 1
     mask = np.int64(table.slots.shape[0] - 1)
-    n_known = 0
+    n_known, size = 0, table.size[0]
     for first_row in range(0, n, BLOCK):
         last_row = min(n, first_row + BLOCK)
         is_repeating = first_row < _TRIAL_ROWS or n_known * 8 >= first_row
-        block.ends[0] = table.offsets[table.size[0]]
+        block.ends[0] = table.offsets[size]
         for row in range(first_row, last_row):
             i = row - first_row
             begin = block.ends[i]
@@ -328,7 +367,11 @@ def add_text(text, first, rules, seed, table, codes, block):
                     block.sources[i] = source
                     n_known += 1
                     continue
-            end = _fold(data, starts[row], starts[row + 1], rules.fold_table, out, begin)
+            end = np.int64(-1)
+            if starts[row + 1] + 7 <= data.shape[0]:
+                end = _fold_plain(data, starts[row], starts[row + 1], out, begin)
+            if end < 0:
+                end = _fold(data, starts[row], starts[row + 1], rules.fold_table, out, begin)
             if end < 0:
                 codes[row] = DEFERRED
                 continue
@@ -342,11 +385,12 @@ def add_text(text, first, rules, seed, table, codes, block):
             if codes[row] == 0 and block.sources[i] >= 0:
                 codes[row] = codes[block.sources[i]]
             elif codes[row] == 0:
-                size = table.size[0]
-                code = _insert(table, block.ends[i], block.ends[i + 1], block.hashes[i], rules.null_hashes)
+                code = _insert(table, size, block.ends[i], block.ends[i + 1], block.hashes[i], rules.null_hashes)
                 if code == size:
                     table.classes[code] = block.classes[i]
+                    size += 1
                 codes[row] = code
+    table.size[0] = size
 
 
 @njit_inner

@@ -14,7 +14,6 @@ from dfjoin.index.reading import reading
 from dfjoin.index.segment import Segment
 from dfjoin.kernels.lists.evidence import N_SUMS
 from dfjoin.kernels.lists.mergelist import (
-    clear_counts,
     collect_lists,
     count_lists,
     count_lists_met,
@@ -177,7 +176,7 @@ class WorkArrays:
     def clear(self, lists: NDArray[np.uint32], n_met: int) -> None:
         """Set back to zero what a search has written: the weights of its lists, the counts of the columns it met."""
         self.tally.list_weights[lists] = 0
-        clear_counts(self.tally.counts, self.tally.columns[:n_met])
+        self.tally.counts[self.tally.columns[:n_met]] = 0
 
 
 @dataclass(frozen=True)
@@ -245,7 +244,7 @@ def merge_list(segment: Segment, arrays: WorkArrays, query: Query, found: Gather
         best = np.empty(min(query.k, n_met), np.int32)
         best = best[: select_top(counts, met, wanted, best)]
         result = counts[best]
-        clear_counts(counts, met)
+        counts[met] = 0
     stats = SearchStats(
         plan="mergelist",
         lists_read=found.lists.size,

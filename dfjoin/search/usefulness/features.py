@@ -98,11 +98,12 @@ def query_facts(query: QueryColumn) -> QueryFacts:
     profile, n = query.profile, len(query.values)
     low, high = profile.min_integer, profile.max_integer
     header = headers_of([query.name if len(query.labels) == 1 else str(query.labels[0])])
+    marks = header.marks.tolist()
     companions = _hashes(query.companions)
     is_text = query.kind == "text"
     return QueryFacts(
         header=header,
-        companions=companions[(companions != 0) & (companions != header.joined[0])],
+        companions=companions[(companions != 0) & (companions != header.joined[0])] if companions.size else companions,
         n_values=n,
         is_unique=query.is_unique,
         is_number=query.kind in _NUMBER_KINDS,
@@ -111,9 +112,9 @@ def query_facts(query: QueryColumn) -> QueryFacts:
         is_years=profile.has_range and low >= FIRST_YEAR and high <= LAST_YEAR,
         has_no_letters=is_text and _share_with_letters(query) < _FEW_LETTERS,
         is_generic=is_generic(header),
-        has_digits_alone=all(mark & DIGITS for mark in header.marks.tolist()),
+        has_digits_alone=all(mark & DIGITS for mark in marks),
         is_naming=is_naming(header),
-        is_measure=any(mark & MEASURE for mark in header.marks.tolist()),
+        is_measure=any(mark & MEASURE for mark in marks),
         integers=as_read_only(query.integers if profile.has_range else _integers_among(query.values)),
         is_padded_serial=is_text and _is_padded_serial(query),
     )
@@ -121,10 +122,11 @@ def query_facts(query: QueryColumn) -> QueryFacts:
 
 def _integers_among(values: ValueSet) -> NDArray[np.int64]:
     """Return those values of a column of other kinds that are integers of at most 18 digits, sorted."""
-    lengths = np.diff(values.offsets)
-    chosen = np.flatnonzero((values.classes == INTEGER) & (lengths <= _MOST_DIGITS))
-    if chosen.size == 0:
+    is_integer = values.classes == INTEGER
+    if not is_integer.any():
         return _NONE
+    lengths = np.diff(values.offsets)
+    chosen = np.flatnonzero(is_integer & (lengths <= _MOST_DIGITS))
     places = expand_stretches(values.offsets[chosen], lengths[chosen])
     return np.sort(parse_integers(values.data[places], np.append(0, np.cumsum(lengths[chosen]))))
 
@@ -133,7 +135,9 @@ def _is_padded_serial(query: QueryColumn) -> bool:
     """Tell whether the values are digits that are serial numbers without the zeros in front of them."""
     values = query.values
     used = values.data[: values.offsets[-1]]
-    if used.size == 0 or used.min() < _ZERO or used.max() > _NINE or np.diff(values.offsets).max() > _MOST_DIGITS:
+    if used.size == 0 or not _ZERO <= used[0] <= _NINE:  # as a rule the first byte tells
+        return False
+    if used.min() < _ZERO or used.max() > _NINE or np.diff(values.offsets).max() > _MOST_DIGITS:
         return False
     low, high = int(query.integers[0]), int(query.integers[-1])
     return low in (0, 1) and len(values) >= SERIAL_SHARE * (high - low + 1)
@@ -253,7 +257,7 @@ def _inputs(
     known = facts_of(snapshot.segments[number])
     tables = TableNumbers(
         known.tables,
-        frame.n_new,
+        known.n_named,
         frame.n_held,
         frame.n_named,
         series_of(snapshot)[number],

@@ -26,8 +26,6 @@ class FrameHeaders:
         Columns that have the header of a column of the frame other than the query.
     n_named : ndarray of int64, shape (n_tables,)
         Columns that have the header of the query.
-    n_new : ndarray of int64, shape (n_tables,)
-        Columns with another header; those without a letter or a digit in their header are none.
     is_near : ndarray of uint8, shape (n_tables,)
         The table lies in one folder with a table that is most like the frame by its headers, and not all tables of the
         lake lie there.
@@ -35,7 +33,6 @@ class FrameHeaders:
 
     n_held: NDArray[np.int64]
     n_named: NDArray[np.int64]
-    n_new: NDArray[np.int64]
     is_near: NDArray[np.uint8]
 
 
@@ -60,31 +57,34 @@ def frame_headers(snapshot: Snapshot, own: NDArray[np.uint64], companions: NDArr
     named = [known.n_columns_named(own) for known in every]
     near = [np.zeros(known.n_tables, np.uint8) for known in every]
     if companions.size:
-        likeness = [
-            np.where(alive_tables(segment, known) > 0, _jaccard(known, a + b, own.size + companions.size), 0.0)
-            for segment, known, a, b in zip(snapshot.segments, every, held, named, strict=True)
-        ]
-        near = _near_tables(snapshot, every, likeness)
-    return [
-        FrameHeaders(a, b, known.n_named - a - b, is_near)
-        for known, a, b, is_near in zip(every, held, named, near, strict=True)
-    ]
-
-
-def _jaccard(known: LakeFacts, n_shared: NDArray[np.int64], n_own: int) -> NDArray[np.float64]:
-    """Return the likeness of the headers of each table to those of the frame."""
-    return n_shared / np.maximum(1, known.n_named + n_own - n_shared)
+        shared = [a + b for a, b in zip(held, named, strict=True)]
+        near = _near_tables(snapshot, every, shared, own.size + companions.size) or near
+    return [FrameHeaders(*parts) for parts in zip(held, named, near, strict=True)]
 
 
 def _near_tables(
-    snapshot: Snapshot, every: list[LakeFacts], likeness: list[NDArray[np.float64]]
+    snapshot: Snapshot, every: list[LakeFacts], shared: list[NDArray[np.int64]], n_own: int
 ) -> list[NDArray[np.uint8]]:
-    """Mark the tables that lie in the folders of the tables that are most alike."""
-    best = max((one.max(initial=0.0) for one in likeness), default=0.0)
-    if best < _HALF:
-        return [np.zeros(known.n_tables, np.uint8) for known in every]
-    folders = np.unique(np.concatenate([known.folder[one >= best] for known, one in zip(every, likeness, strict=True)]))
-    near = [np.isin(known.folder, folders) for known in every]
+    """Mark the tables that lie in the folders of the tables that are most alike; an empty list where none is alike."""
+    tables = [np.flatnonzero(one) for one in shared]
+    likeness = [
+        one[at] / np.maximum(1, known.n_named[at] + n_own - one[at])
+        for known, at, one in zip(every, tables, shared, strict=True)
+    ]
+    if _largest(likeness) < _HALF:
+        return []
     alive = [alive_tables(segment, known) > 0 for segment, known in zip(snapshot.segments, every, strict=True)]
+    likeness = [np.where(own[at], one, 0.0) for own, at, one in zip(alive, tables, likeness, strict=True)]
+    best = _largest(likeness)
+    if best < _HALF:
+        return []
+    most_alike = [known.folder[at[one >= best]] for known, at, one in zip(every, tables, likeness, strict=True)]
+    folders = np.unique(np.concatenate(most_alike))
+    near = [np.isin(known.folder, folders) for known in every]
     has_others = any(bool((own & ~one).any()) for own, one in zip(alive, near, strict=True))
     return [(one & has_others).astype(np.uint8) for one in near]
+
+
+def _largest(likeness: list[NDArray[np.float64]]) -> float:
+    """Return the largest of some numbers that are not negative, 0 where there are none."""
+    return max((float(one.max(initial=0.0)) for one in likeness), default=0.0)

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from dfjoin.index.catalog import KINDS
 from dfjoin.index.segment import Segment
 from dfjoin.kernels.hashing import K1, hash_values
+from dfjoin.kernels.lists.shown_hits import TableColumns
 from dfjoin.kernels.lists.usefulness import (
     CARDINALITY,
     HEADER,
@@ -31,6 +32,7 @@ from dfjoin.kernels.lists.usefulness import (
 from dfjoin.kernels.ragged import expand_stretches
 from dfjoin.kernels.texts.header_words import DIGITS, SHORT, HeaderWords
 from dfjoin.store.snapshot import Snapshot
+from dfjoin.store.table import is_mostly_null
 from dfjoin.values.header_meaning import headers_of, table_stems
 from dfjoin.values.profile import Profile
 from dfjoin.values.value_set import pack_strings
@@ -78,6 +80,7 @@ class LakeFacts:
     def __init__(self, segment: Segment) -> None:
         catalog = segment.catalog
         numbers = catalog.numbers
+        self._numbers = numbers
         self.n_tables = catalog.n_tables
         self.names: HeaderWords = headers_of(catalog.columns().field("name"))
         self.table_of: NDArray[np.int32] = numbers["table"]
@@ -110,7 +113,16 @@ class LakeFacts:
 
     def n_columns_named(self, headers: NDArray[np.uint64]) -> NDArray[np.int64]:
         """Count the columns of each table that have one of some headers, given as distinct hashes."""
+        if not headers.size:
+            return np.zeros(self.n_tables, np.int64)
         return np.bincount(self.table_of[self._columns_named(headers)], minlength=self.n_tables)
+
+    @cached_property
+    def listed(self) -> TableColumns:
+        """The columns of each table, to name those that it brings."""
+        numbers = self._numbers
+        is_late = is_mostly_null(numbers).astype(np.uint8)
+        return TableColumns(self.table_of, self.first, self.width, self.names.joined, numbers["position"], is_late)
 
     @cached_property
     def folder(self) -> NDArray[np.uint64]:

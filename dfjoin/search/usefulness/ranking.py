@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 from numpy.typing import NDArray
 
+from dfjoin.kernels.lists.shown_hits import Families, FoldedHits, fold_families
 from dfjoin.kernels.lists.usefulness import NOTHING_NEW, SCORE, USEFULNESS
 from dfjoin.search.exact.searcher import MatchedQuery
 from dfjoin.search.found import Found, Pool
@@ -17,6 +20,7 @@ from dfjoin.search.usefulness.model import model
 from dfjoin.search.usefulness.shared_evidence import evidence_of
 from dfjoin.search.usefulness.useful_hits import Usefulness
 from dfjoin.store.snapshot import Snapshot
+from dfjoin.values.value_set import table_size
 
 __all__ = ["MOST_RANKED", "VERDICTS", "rank_pool", "rank_useful", "score_hits", "verdict_of"]
 
@@ -28,19 +32,16 @@ _RANKED_OF_MORE = 2000
 VERDICTS = (("strong", 0.85), ("plausible", 0.5), ("weak", 0.1), ("chance", 0.0))
 """Verdicts, and the smallest score of each."""
 
-_NEARLY_BEST = 0.95
-"""Of a family that member stands first that is the most complete of those whose usefulness is at least this share."""
-
 _FIRST_LOOK = 500
 """Candidates that are ordered at first: the rest is ordered only if too few families are among them."""
-
-_MOST_COMPARED = 200
-"""Members of a family whose rows and names are read to choose the first of them."""
 
 
 def verdict_of(score: float) -> str:
     """Return the verdict of a score: strong, plausible, weak or chance."""
-    return next(name for name, smallest in VERDICTS if score >= smallest)
+    for name, smallest in VERDICTS:
+        if score >= smallest:
+            return name
+    return VERDICTS[-1][0]
 
 
 def rank_useful(
@@ -173,6 +174,10 @@ class _Ranking:
         self._hits = hits
         self._useful = useful
         self._keys = families_of(snapshot, hits)
+        self._n_rows = np.empty(len(hits), np.int64)
+        for number in set(hits.segments.tolist()):
+            is_here = hits.segments == number
+            self._n_rows[is_here] = snapshot.segments[number].catalog.numbers["n_rows"][hits.columns[is_here]]
 
     def families(self, params: SearchParams) -> list[NDArray[np.int64]]:
         """Fold candidates into families; return the members of each, the one first that stands for it."""
@@ -182,7 +187,6 @@ class _Ranking:
         if params.families and limit is not None and len(members) < limit and order.size < len(self._hits):
             order = self._order(None)  # the first were of few families
             members = self._fold(order, limit)
-        members = self._heads_first(members)
         return members if params.families else _each_alone(order, members, limit)
 
     def _order(self, limit: int | None) -> NDArray[np.int64]:
@@ -209,71 +213,32 @@ class _Ranking:
         return order
 
     def _name(self, place: int) -> tuple[str, str]:
+        """Return the names of the table and the column of a candidate, which Python compares by code point."""
         catalog, column = self._segments[int(self._hits.segments[place])].catalog, int(self._hits.columns[place])
         return catalog.table_name(column), catalog.column_name(column)
 
-    def _n_rows(self, places: NDArray[np.int64]) -> list[int]:
-        segments, columns = self._hits.segments[places].tolist(), self._hits.columns[places].tolist()
-        numbers = [segment.catalog.numbers["n_rows"] for segment in self._segments]
-        return [int(numbers[segment][column]) for segment, column in zip(segments, columns, strict=True)]
-
-    def _heads_first(self, members: list[NDArray[np.int64]]) -> list[NDArray[np.int64]]:
-        """Put the member first that stands for its family."""
-        sizes = np.array([one.size for one in members], np.int64)
-        if sizes.max(initial=1) == 1:
-            return members
-        every, starts = np.concatenate(members), np.cumsum(sizes) - sizes
-        owner, useful = np.repeat(np.arange(sizes.size), sizes), self._useful[every]
-        is_near = useful >= _NEARLY_BEST * np.maximum.reduceat(useful, starts)[owner]
-        matched = np.where(is_near, self._hits.matched_rows[every], -1)
-        near = np.flatnonzero(matched == np.maximum.reduceat(matched, starts)[owner])
-        families = owner[near]
-        near = near[np.arange(near.size) - np.searchsorted(families, families) < _MOST_COMPARED]
-        heads: dict[int, tuple[int, int]] = {}  # family → rows and place of the best member so far
-        for family, place, n_rows in zip(owner[near].tolist(), near.tolist(), self._n_rows(every[near]), strict=True):
-            most, head = heads.get(family, (-1, place))
-            is_last = n_rows == most and self._name(int(every[place])) > self._name(int(every[head]))
-            if n_rows > most or is_last:
-                heads[family] = n_rows, place
-        moved = [heads[family][1] - start for family, start in enumerate(starts.tolist())]
-        parts = [
-            (one[at : at + 1], one[:at], one[at + 1 :]) if at else (one,)
-            for one, at in zip(members, moved, strict=True)
-        ]
-        return [np.concatenate(own) if len(own) > 1 else own[0] for own in parts]
-
     def _fold(self, order: NDArray[np.int64], limit: int | None) -> list[NDArray[np.int64]]:
-        """Fold candidates into families, in the order of their most useful members; return the members of each."""
-        every_family, every_content = self._keys
-        number: dict[int, int] = {}
-        found: list[list[int]] = []
-        n_read = 0
-        names = zip(order.tolist(), every_family[order].tolist(), every_content[order].tolist(), strict=True)
-        for place, family, content in names:
-            known = number.get(family, number.get(content))
-            if known is None:
-                if len(found) == limit:
-                    break
-                known = len(found)
-                found.append([])
-            number[family] = number[content] = known
-            found[known].append(place)
-            n_read += 1
-        if n_read < every_family.size and found:  # further members, below the last family that is returned
-            is_rest = np.ones(every_family.size, bool)
-            is_rest[order[:n_read]] = False
-            rest = np.flatnonzero(is_rest)
-            keys = np.array(list(number), np.uint64)
-            owner = np.array(list(number.values()), np.int64)
-            by_key = np.argsort(keys)
-            keys, owner = keys[by_key], owner[by_key]
-            for hashes in self._keys:
-                at = np.minimum(np.searchsorted(keys, hashes[rest]), keys.size - 1)
-                is_member = keys[at] == hashes[rest]
-                for place, known in zip(rest[is_member].tolist(), owner[at[is_member]].tolist(), strict=True):
-                    found[known].append(place)
-                rest = rest[~is_member]
-        return [np.array(one, np.int64) for one in found]
+        """Fold candidates into families, in the order of their most useful members.
+
+        Returned are the members of each family; first stands, of those that may, the one with the last name.
+        """
+        n, most = len(self._hits), order.size if limit is None else min(limit, order.size)
+        indptr, members, is_first = np.zeros(most + 1, np.int64), np.empty(n, np.int64), np.zeros(n, np.uint8)
+        size = table_size(2 * order.size)
+        table = np.empty(size, np.uint64), np.zeros(size, np.int32)
+        families = Families(indptr, members, is_first, np.zeros(n, np.int32), *table)
+        hits = FoldedHits(self._useful, self._hits.matched_rows, self._n_rows, *self._keys)
+        ends = indptr[: fold_families(order, hits, most, families) + 1].tolist()
+        found = [members[start:end] for start, end in pairwise(ends)]
+        if ends[-1] > len(found):
+            for own, start in zip(found, ends, strict=False):
+                places = is_first[start : start + own.size].nonzero()[0].tolist()
+                if len(places) > 1:
+                    names = [self._name(place) for place in own[places].tolist()]
+                    places = [places[names.index(max(names))]]
+                head = places[0]
+                own[: head + 1] = own[[head, *range(head)]]
+        return found
 
 
 def _each_alone(

@@ -140,34 +140,33 @@ def count_evidence(
     -----
     O(values + postings of the distinct posting lists).
     """
-    stats = SearchStats(plan="mergelist", n_values=len(matched.values))
-    if len(matched.values) == 0:
+    n_values = len(matched.values)
+    stats = SearchStats(plan="mergelist", n_values=n_values)
+    if n_values == 0:
         return SharedEvidence(join_hits([]), np.empty((0, N_SUMS), np.int64), 0.0), stats
     known = ValueWeights(snapshot, matched, params.is_weighted)
     ranked_by = ROWS if params.is_weighted else COUNT
-    total = int(known.weights[:, ROWS].sum()) if params.is_weighted else len(matched.values)
+    total = int(known.weights[:, ROWS].sum()) if params.is_weighted else n_values
     minimum = smallest_count(params.threshold, total)
     parts: list[Hits] = []
     sums: list[NDArray[np.int64]] = [np.empty((0, N_SUMS), np.int64)]
     for number, segment in enumerate(snapshot.segments):
         if segment.n_tokens == 0:
             continue
-        tokens = segment.tokens
+        tokens, groups = segment.tokens, matched.groups(number)
         with known.searcher.scratch_of(number).lend() as arrays:
             scratch = known.scratch(arrays)
-            n_met, n_lists, n_postings = collect_evidence(
-                matched.groups(number), known.weights, tokens.list_indptr, scratch
-            )
+            n_met, n_lists, n_postings = collect_evidence(groups, known.weights, tokens.list_indptr, scratch)
             with reading_postings(segment):
                 n_met = add_lists(n_lists, n_met, tokens.list_indptr, tokens.list_columns, scratch)
             columns = np.sort(scratch.met[:n_met]).astype(np.int64)  # records are read from front to back
             own = scratch.sums[columns]
             clear_evidence(n_lists, scratch.met[:n_met], scratch)
-        is_wanted = own[:, ranked_by] >= minimum
         allowed = allowed_columns(segment, params)
-        if allowed.size:
-            is_wanted &= allowed[columns] > 0
-        if not is_wanted.all():
+        if minimum > 1 or allowed.size:
+            is_wanted = own[:, ranked_by] >= minimum
+            if allowed.size:
+                is_wanted &= allowed[columns] > 0
             columns, own = columns[is_wanted], own[is_wanted]
         sums.append(own)
         parts.append(
@@ -180,10 +179,13 @@ def count_evidence(
                 np.full(columns.size, np.nan),
             )
         )
-        n_found = int(np.count_nonzero(matched.groups(number) >= 0))
-        n_bytes = n_postings * COUNTED_POSTING_BYTES
-        stats.add(SearchStats("mergelist", 0, n_found, n_lists, n_postings, bytes_read=n_bytes))
-    return SharedEvidence(join_hits(parts), np.concatenate(sums), known.total_weight), stats
+        stats.n_found += int(np.count_nonzero(groups >= 0))
+        stats.lists_read += n_lists
+        stats.postings_read += n_postings
+    stats.bytes_read = stats.postings_read * COUNTED_POSTING_BYTES
+    return SharedEvidence(
+        join_hits(parts), sums[-1] if len(parts) == 1 else np.concatenate(sums), known.total_weight
+    ), stats
 
 
 def evidence_of(snapshot: Snapshot, matched: MatchedQuery, hits: Hits, is_by_equality: bool) -> SharedEvidence:

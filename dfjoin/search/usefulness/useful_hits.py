@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -11,12 +12,12 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from dfjoin.index.segment import Segment
-from dfjoin.kernels.ragged import expand_stretches
+from dfjoin.kernels.lists.shown_hits import list_new_columns
+from dfjoin.kernels.records import as_read_only
 from dfjoin.search.hits import Hits
 from dfjoin.search.usefulness.features import QueryFacts
 from dfjoin.search.usefulness.lake_facts import facts_of
 from dfjoin.search.usefulness.shared_evidence import SharedEvidence
-from dfjoin.store.table import is_mostly_null
 
 __all__ = ["Usefulness"]
 
@@ -97,9 +98,9 @@ class Usefulness:
         own, companions = self.facts.header.joined, self.facts.companions
         known = np.sort(np.concatenate([companions, own])) if companions.size else companions
         found: list[tuple[list[str], int]] = [([], 0)] * len(hits)
-        for number in np.unique(hits.segments).tolist():
-            own_hits = np.flatnonzero(hits.segments == number)
-            named = _new_columns(segments[number], hits.columns[own_hits], known, limit)
+        for number in set(hits.segments.tolist()):
+            own_hits = (hits.segments == number).nonzero()[0]
+            named = _new_columns(segments[number], hits.columns[own_hits], as_read_only(known), limit)
             for place, one in zip(own_hits.tolist(), named, strict=True):
                 found[place] = one
         return found
@@ -107,27 +108,10 @@ class Usefulness:
 
 def _new_columns(
     segment: Segment, columns: NDArray[np.int64], known: NDArray[np.uint64], limit: int
-) -> list[tuple[list[str], int]]:
+) -> Iterator[tuple[list[str], int]]:
     """Name the columns of the tables of some columns whose headers are not among the known ones, and count them."""
-    facts, catalog = facts_of(segment), segment.catalog
-    tables = facts.table_of[columns]
-    widths = facts.width[tables]
-    places = expand_stretches(facts.first[tables], widths)
-    owner = np.repeat(np.arange(columns.size), widths)
-    positions, headers = catalog.numbers["position"][places], facts.names.joined[places]
-    is_new = (positions >= 0) & (places != columns[owner])
-    if known.size:
-        at = np.minimum(np.searchsorted(known, headers), known.size - 1)
-        is_new &= (known[at] != headers) | (headers == 0)
-    owner, places, positions = owner[is_new], places[is_new], positions[is_new]
-    numbers = {name: catalog.numbers[name][places] for name in ("n_null", "n_rows")}
-    order = np.lexsort((positions, is_mostly_null(numbers), owner))
-    counts = np.bincount(owner, minlength=columns.size)
-    starts = np.cumsum(counts) - counts
-    lengths = np.minimum(counts, limit)
-    names = catalog.column_names(places[order[expand_stretches(starts, lengths)]])
-    ends = np.cumsum(lengths).tolist()
-    return [
-        (names[end - length : end], count)
-        for end, length, count in zip(ends, lengths.tolist(), counts.tolist(), strict=True)
-    ]
+    chosen, counts = np.empty((columns.size, limit), np.int64), np.empty(columns.size, np.int64)
+    list_new_columns(columns, facts_of(segment).listed, known, chosen, counts)
+    names = iter(segment.catalog.column_names(chosen[np.arange(limit) < counts[:, None]]))
+    for count in counts.tolist():
+        yield list(islice(names, min(count, limit))), count

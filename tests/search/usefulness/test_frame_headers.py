@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 
 from dfjoin.search.usefulness.frame_headers import frame_headers
+from dfjoin.search.usefulness.lake_facts import facts_of
 from dfjoin.values.header_meaning import headers_of
 
 HEADERS = {
@@ -35,7 +36,10 @@ def computed(lake, own, companions):
     names = [t for segment in snapshot.segments for t in segment.catalog.table_names()]
     hashes = np.unique(headers_of(companions).joined) if companions else np.empty(0, np.uint64)
     parts = frame_headers(snapshot, headers_of([own]).joined, hashes)
-    arrays = [np.concatenate([getattr(p, a) for p in parts]) for a in ("n_held", "n_named", "n_new", "is_near")]
+    arrays = [np.concatenate([getattr(p, a) for p in parts]) for a in ("n_held", "n_named", "is_near")]
+    arrays.insert(
+        2, np.concatenate([facts_of(segment).n_named for segment in snapshot.segments]) - arrays[0] - arrays[1]
+    )
     return dict(zip(names, zip(*(a.tolist() for a in arrays), strict=True), strict=True))
 
 
