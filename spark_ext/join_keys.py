@@ -156,7 +156,7 @@ def with_key(frame: Any, column: str, name: str, classes: KeyClasses, reading: K
             "they are read by all values of the column together; join each micro-batch, in foreachBatch"
         )
     if is_open:
-        reading = decided_reading(frame.select(raw), reading)
+        reading = decided_reading(frame.select(raw).distinct(), reading)
     frame = with_sql(frame, key_sql(quoted(raw), type_, classes, reading.settings, reading.pad), name)
     if not needs_python:
         return frame.drop(raw)
@@ -187,7 +187,7 @@ class _KeyValues:
 
 def decided_reading(values: Any, reading: KeyReading) -> KeyReading:
     """Find out what a whole column of texts decides: tasks collect the evidence of its distinct values, one job."""
-    found = values.where(F.col(values.columns[0]).isNotNull()).distinct()
+    found = values.where(F.col(values.columns[0]).isNotNull())
     parts = collect(in_tasks(found, _Evidence(reading.settings), _EVIDENCE)).to_pylist()
     evidence, texts = NullEvidence(), set[str]()
     for part in parts:

@@ -223,29 +223,39 @@ class _Search:
 
     def _in_tasks(self) -> Any:
         """Search in tasks of Spark, and bring the hits here."""
-        schema = schema_of(self.task)
-        long = self._long_columns()
-        rows = self.queries.rows.where(~F.col("q").isin(list(long))) if long else self.queries.rows
-        parts = [self._whole_queries(rows, schema)] if not long or set(long) != set(self.queries.names) else []
-        told: list[str] = [text for part in parts for text in part["told"].dropna()]
-        for name, n_values in long.items():
-            hits, own = search_long(self.queries.rows, name, n_values, self.task)
-            parts.append(as_rows(hits, name, schema).to_pandas())
-            told += own
-        frame = pd.concat([part[part["told"].isna()] for part in parts]).drop(columns="told")
+        rows = self.queries.rows.persist()  # several jobs read them
+        try:
+            frame, told = self._found(rows)
+        finally:
+            rows.unpersist()
         place = {name: number for number, name in enumerate(self.queries.names)}
         names = frame["q"].tolist()
         order = sorted(range(len(frame)), key=lambda row: (place.get(names[row], 0), names[row], row))
         hits = frame.iloc[order].drop(columns="q").reset_index(drop=True)
         return self._result(hits, summary(told))
 
-    def _long_columns(self) -> dict[str, int]:
+    def _found(self, rows: Any) -> tuple[pd.DataFrame, list[str]]:
+        """Search for the query columns of some rows; return the hits, and what tasks told."""
+        schema, long = schema_of(self.task), self._long_columns(rows)
+        parts, told = [], list[str]()
+        if not long or set(long) != set(self.queries.names):
+            few = rows.where(~F.col("q").isin(list(long))) if long else rows
+            found = self._whole_queries(few, schema)
+            told += found["told"].dropna().tolist()
+            parts.append(found[found["told"].isna()])
+        for name, n_values in long.items():
+            hits, own = search_long(rows, name, n_values, self.task)
+            parts.append(as_rows(hits, name, schema).to_pandas())
+            told += own
+        return pd.concat(parts).drop(columns="told"), told
+
+    def _long_columns(self, rows: Any) -> dict[str, int]:
         """Return the distinct values of the query columns that are searched by ranges of these."""
         if not mode_of(self.task.params.mode).is_by_value:
             return {}
         with described(self.spark, "search: count the values"):
-            counted = self.queries.rows.groupBy("q").count().where(F.col("count") > MOST_VALUES)
-            return {row["q"]: row["count"] for row in sorted(collect(counted).to_pylist(), key=lambda row: row["q"])}
+            counted = collect(rows.groupBy("q").count().where(F.col("count") > MOST_VALUES))
+        return {row["q"]: row["count"] for row in counted.sort_by("q").to_pylist()}
 
     def _whole_queries(self, rows: Any, schema: pa.Schema) -> pd.DataFrame:
         """Search for query columns whose values come to one task together."""
