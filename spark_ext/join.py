@@ -127,15 +127,16 @@ def _carried_out(frame: Any, options: JoinOptions, where: str, decided: Decision
 
 
 def _refuse_dated_rules(plan: JoinPlan) -> None:
-    """Raise where a step has several rules for a column, of rows before the date of each row of the frame."""
+    """Raise where a step has several rules for a column of a frame, of rows before the date of each row."""
     for step in plan.steps:
-        rules = step.aggregate if isinstance(step.aggregate, dict) and step.dated is not None else {}
+        is_dated = step.dated is not None and not step.table
+        rules = step.aggregate if isinstance(step.aggregate, dict) and is_dated else {}
         several = next((name for name, own in rules.items() if isinstance(own, list)), None)
         if several is not None:
             raise InvalidParameterError(
-                f"`other` is a plan with a list of rules for a column ({show(step.table)}, {show(several)}: "
-                f"{shortlist(rules[several])}) of the rows before a date, of which Spark carries out one; fit the "
-                "LakeAugmenter with aggregates=None and take its plan, or bring the rows here and call its transform"
+                f"`aggregate` must be one rule for a column ({show(several)}, got {shortlist(rules[several])}) where "
+                "the rows of a frame before a date are joined in Spark, unless the frame is a table of a lake; join "
+                "once for each rule"
             )
 
 
