@@ -15,8 +15,8 @@ from typing import Any
 
 from pyspark.sql.types import NumericType
 
-from dfjoin._validation import check_choice, show
-from dfjoin.errors import InvalidParameterError, InvalidTypeError, shortlist
+from dfjoin._validation import check_choice
+from dfjoin.errors import InvalidParameterError, InvalidTypeError
 from dfjoin.frames.given_frame import stored_frame
 from dfjoin.join.auto import join
 from dfjoin.join.near_frames import NEAR_MODES
@@ -111,7 +111,6 @@ def auto_join(frame: Any, other: Any, where: str, arguments: dict[str, Any]) -> 
 
 def _carried_out(frame: Any, options: JoinOptions, where: str, decided: Decision, notes: Any) -> Any:
     """Carry out the steps of a plan."""
-    _refuse_dated_rules(decided.plan)
     result, n = frame, len(decided.plan.steps)
     options = replace(
         options,
@@ -124,20 +123,6 @@ def _carried_out(frame: Any, options: JoinOptions, where: str, decided: Decision
         with described(frame.sparkSession, f"join: step {number} of {n}"):
             result = StepRun(frame.sparkSession, step, options, where, decided, notes).run(result)
     return result
-
-
-def _refuse_dated_rules(plan: JoinPlan) -> None:
-    """Raise where a step has several rules for a column of a frame, of rows before the date of each row."""
-    for step in plan.steps:
-        is_dated = step.dated is not None and not step.table
-        rules = step.aggregate if isinstance(step.aggregate, dict) and is_dated else {}
-        several = next((name for name, own in rules.items() if isinstance(own, list)), None)
-        if several is not None:
-            raise InvalidParameterError(
-                f"`aggregate` must be one rule for a column ({show(several)}, got {shortlist(rules[several])}) where "
-                "the rows of a frame before a date are joined in Spark, unless the frame is a table of a lake; join "
-                "once for each rule"
-            )
 
 
 def report_of(frame: Any) -> JoinReport | dict[str, Any]:
