@@ -27,7 +27,7 @@ from dfjoin.search.usefulness.ranking import MOST_RANKED
 from dfjoin.search.usefulness.shared_evidence import SharedEvidence
 from dfjoin.search.value_ranges import LongQuery, ValueSummary, count_values, rank_ranges
 from dfjoin.values.value_set import PADDING, ValueSet
-from spark_ext.jobs import described, in_tasks, n_cores, task_keys
+from spark_ext.jobs import described, in_tasks, kept, n_cores, task_keys
 from spark_ext.join_keys import KeyReading, decided_reading
 from spark_ext.probe import collect_or_explain
 from spark_ext.queries import MOST_ROWS
@@ -88,8 +88,7 @@ def search_long(rows: Any, name: str, n_values: int, task: SearchTask) -> tuple[
         part = F.expr(f"cast(shiftright(shiftrightunsigned(hash, 32) * {n_parts}, 32) AS int) + 1")
         key = F.element_at(F.array(*map(F.lit, task_keys(spark, n_parts))), part).cast("long")
         dealt = values.repartition(n_parts, key)
-        found = in_tasks(dealt, _SearchRange(task), sql_schema(_FOUND)).persist()
-        try:
+        with kept(in_tasks(dealt, _SearchRange(task), sql_schema(_FOUND))) as found:
             parts = collect_or_explain(found.where("facts IS NOT NULL").select("facts", "integers", "told"))
             summary, total_weight = _summary(parts)
             query = LongQuery.make(name, type_, summary, params, task.companions)
@@ -101,8 +100,6 @@ def search_long(rows: Any, name: str, n_values: int, task: SearchTask) -> tuple[
                     f"{summary.n_rows:,}; leave it out, or search a sample of the rows"
                 )
             best = _best(found.where("segments IS NOT NULL"), summary, task)
-        finally:
-            found.unpersist()
     evidence = _evidence(best, total_weight, params.is_weighted)
     hits = make_result(task.snapshot, [rank_ranges(task.snapshot, query, evidence, params)], params)
     return hits, parts.column("told").to_pylist()
@@ -189,9 +186,10 @@ class _SearchRange:
         self._task = task
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        rows = pa.Table.from_batches(batches, _VALUES)
-        if not rows.num_rows:
+        given = [batch for batch in batches if batch.num_rows]
+        if not given:
             return
+        rows = pa.Table.from_batches(given)
         counters = TaskCounters("search", self._task.snapshot)
         wanted = [("hash", "min"), ("class", "min"), ("n", "sum"), ("first", "min")]
         rows = rows.group_by("text", use_threads=False).aggregate(wanted).combine_chunks()

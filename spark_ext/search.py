@@ -24,7 +24,7 @@ from dfjoin.search.discover import discover as search_pandas
 from dfjoin.search.modes import mode_of
 from dfjoin.search.params import SearchParams, search_params
 from dfjoin.store.snapshot import Snapshot
-from spark_ext.jobs import described, in_tasks, n_cores, task_keys
+from spark_ext.jobs import described, in_tasks, kept, n_cores, task_keys
 from spark_ext.long_search import search_long
 from spark_ext.probe import collect_or_explain, require_index
 from spark_ext.queries import QueryRows, check_named, long_queries, query_rows
@@ -223,11 +223,8 @@ class _Search:
 
     def _in_tasks(self) -> Any:
         """Search in tasks of Spark, and bring the hits here."""
-        rows = self.queries.rows.persist()  # several jobs read them
-        try:
+        with kept(self.queries.rows) as rows:
             frame, told = self._found(rows)
-        finally:
-            rows.unpersist()
         place = {name: number for number, name in enumerate(self.queries.names)}
         names = frame["q"].tolist()
         order = sorted(range(len(frame)), key=lambda row: (place.get(names[row], 0), names[row], row))

@@ -516,6 +516,10 @@ def test_long_query_columns_are_searched_by_ranges_of_their_values(spark, parted
         found = sdf.repartition(3).discover_joinable("word", parted, where="cluster", **options)
         equal(found, want)
         assert found.dfjoin.report()["tasks"] == {"search": 5}, options
+    with monkeypatch.context() as patch:
+        patch.setattr(long_search, "MOST_ROWS", 5)
+        with pytest.raises(InvalidParameterError, match="`weighted` counts rows up to 5 of a Spark DataFrame, and 'w"):
+            sdf.discover_joinable("word", parted, where="cluster", weighted=True)
     want = df.discover_joinable("*", parted, k=20, min_score=0.0)
     assert set(want["query_column"]) >= {"word", "few", "z"}
     found = sdf.discover_joinable("*", parted, k=20, min_score=0.0)
@@ -526,6 +530,16 @@ def test_long_query_columns_are_searched_by_ranges_of_their_values(spark, parted
     for mode in ("exact", "lsh"):
         want = dfjoin.discover_joinable_batch(columns, parted, k=3, mode=mode)
         equal(queries.dfjoin.discover_joinable_batch(parted, k=3, mode=mode, where="cluster"), want)
+
+
+def test_rows_are_kept_where_the_session_allows_it():
+    class Serverless:
+        def persist(self):
+            raise RuntimeError("[NOT_SUPPORTED_WITH_SERVERLESS] PERSIST TABLE is not supported")
+
+    frame = Serverless()
+    with jobs.kept(frame) as rows_:
+        assert rows_ is frame
 
 
 @pytest.mark.parametrize("dayfirst", [None, False])
