@@ -263,4 +263,4 @@ def test_a_driver_that_is_ended_in_a_build_leaves_the_version_before(own_spark, 
     pd.testing.assert_frame_equal(lake.columns, example_lake.columns)
     more = lake.add({"more": pd.DataFrame({"a": ["x", "y"]})}, engine="inline", progress=False)
     more.vacuum(0)
-    assert (more.version, more.verify(), len(more.tables)) == (2, [], len(lake.tables) + 1)
+    assert (more.version, more.verify(), len(more.tables)) == (2, [], len(example_lake.tables) + 1)
