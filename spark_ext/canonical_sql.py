@@ -10,7 +10,7 @@ tables are younger than Python's: characters that Python's version does not know
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass, fields
 
 import numpy as np
 import pyarrow as pa
@@ -69,6 +69,16 @@ class KeyClasses:
             bool(classes & {DATE, TIMESTAMP, DAY_MONTH_YEAR}),
             bool(np.isin(values.hashes, texts.hashes).any()),
         )
+
+    @property
+    def bits(self) -> int:
+        """The kinds as bits, which can be united."""
+        return sum(has << place for place, has in enumerate(astuple(self)))
+
+    @classmethod
+    def from_bits(cls, bits: int) -> KeyClasses:
+        """Read what `bits` wrote."""
+        return cls(*(bool(bits >> place & 1) for place in range(len(fields(cls)))))
 
     def needs_python(self, type_: str) -> str:
         """Return the condition that tells which values of a type of Spark have to be read in Python; empty for none.

@@ -19,7 +19,7 @@ from pyspark.sql import functions as F
 from spark_ext.session import without_pandas_warning
 from spark_ext.transfer import collect, to_spark
 
-__all__ = ["TAG", "arrow_function", "described", "in_tasks", "is_local", "n_cores", "task_keys", "this_python"]
+__all__ = ["TAG", "arrow_function", "described", "in_tasks", "is_local", "kept", "n_cores", "task_keys", "this_python"]
 
 TAG = "dfjoin"
 """Tag of every job, by which they are cancelled; also their group where the caller has set none."""
@@ -138,6 +138,21 @@ def in_tasks(frame: Any, run: Callable[..., Any], schema: Any) -> Any:
     """Return what a function of Arrow batches makes of each partition of a frame, in tasks that run this Python."""
     with this_python(frame.sparkSession):
         return frame.mapInArrow(run, schema)
+
+
+@contextlib.contextmanager
+def kept(frame: Any) -> Iterator[Any]:
+    """Keep the rows of a frame for several jobs, where the session allows it: serverless ones do not."""
+    try:
+        frame.persist()
+        is_kept = True
+    except Exception:  # what Connect raises for that differs between versions
+        is_kept = False
+    try:
+        yield frame
+    finally:
+        if is_kept:
+            frame.unpersist()
 
 
 def arrow_function(run: Callable[..., pa.Array], type_: str) -> Any:

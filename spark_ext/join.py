@@ -15,8 +15,8 @@ from typing import Any
 
 from pyspark.sql.types import NumericType
 
-from dfjoin._validation import check_choice, show
-from dfjoin.errors import InvalidParameterError, InvalidTypeError, shortlist
+from dfjoin._validation import check_choice
+from dfjoin.errors import InvalidParameterError, InvalidTypeError
 from dfjoin.frames.given_frame import stored_frame
 from dfjoin.join.auto import join
 from dfjoin.join.near_frames import NEAR_MODES
@@ -111,7 +111,6 @@ def auto_join(frame: Any, other: Any, where: str, arguments: dict[str, Any]) -> 
 
 def _carried_out(frame: Any, options: JoinOptions, where: str, decided: Decision, notes: Any) -> Any:
     """Carry out the steps of a plan."""
-    _refuse_dated_rules(decided.plan)
     result, n = frame, len(decided.plan.steps)
     options = replace(
         options,
@@ -124,19 +123,6 @@ def _carried_out(frame: Any, options: JoinOptions, where: str, decided: Decision
         with described(frame.sparkSession, f"join: step {number} of {n}"):
             result = StepRun(frame.sparkSession, step, options, where, decided, notes).run(result)
     return result
-
-
-def _refuse_dated_rules(plan: JoinPlan) -> None:
-    """Raise where a step has several rules for a column, of rows before the date of each row of the frame."""
-    for step in plan.steps:
-        rules = step.aggregate if isinstance(step.aggregate, dict) and step.dated is not None else {}
-        several = next((name for name, own in rules.items() if isinstance(own, list)), None)
-        if several is not None:
-            raise InvalidParameterError(
-                f"`other` is a plan with a list of rules for a column ({show(step.table)}, {show(several)}: "
-                f"{shortlist(rules[several])}) of the rows before a date, of which Spark carries out one; fit the "
-                "LakeAugmenter with aggregates=None and take its plan, or bring the rows here and call its transform"
-            )
 
 
 def report_of(frame: Any) -> JoinReport | dict[str, Any]:

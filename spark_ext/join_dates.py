@@ -39,6 +39,9 @@ def finds_by_window(frame: Any, step: JoinStep) -> bool:
     """Tell whether Spark finds the latest rows by itself: those of equal keys, where the frame has dates, not texts."""
     if step.dated is None or step.dated["rule"] != "latest" or step.relation is not None or is_of_dates_alone(step):
         return False
+    rules = step.aggregate.values() if step.table and isinstance(step.aggregate, dict) else ()
+    if any(isinstance(own, list) for own in rules):
+        return False  # some rules ask how old the rows are
     return step.dated["on"] in frame.columns and type_of(frame, step.dated["on"]) in _DATED
 
 

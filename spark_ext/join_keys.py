@@ -34,6 +34,7 @@ __all__ = [
     "choose_key",
     "classes_of",
     "classes_of_keys",
+    "decided_reading",
     "program_key",
     "row_number",
     "type_of",
@@ -155,7 +156,7 @@ def with_key(frame: Any, column: str, name: str, classes: KeyClasses, reading: K
             "they are read by all values of the column together; join each micro-batch, in foreachBatch"
         )
     if is_open:
-        reading = _decided(frame.select(raw), reading)
+        reading = decided_reading(frame.select(raw).distinct(), reading)
     frame = with_sql(frame, key_sql(quoted(raw), type_, classes, reading.settings, reading.pad), name)
     if not needs_python:
         return frame.drop(raw)
@@ -184,16 +185,16 @@ class _KeyValues:
             yield pa.record_batch([batch.column(0), keys, parts], names=["raw", "key", "part"])
 
 
-def _decided(values: Any, reading: KeyReading) -> KeyReading:
+def decided_reading(values: Any, reading: KeyReading) -> KeyReading:
     """Find out what a whole column of texts decides: tasks collect the evidence of its distinct values, one job."""
-    found = values.where(F.col(values.columns[0]).isNotNull()).distinct()
+    found = values.where(F.col(values.columns[0]).isNotNull())
     parts = collect(in_tasks(found, _Evidence(reading.settings), _EVIDENCE)).to_pylist()
     evidence, texts = NullEvidence(), set[str]()
     for part in parts:
         evidence.merge(NullEvidence.from_bytes(part["shapes"]))
         texts.update(part["texts"])
     nulls = evidence.decide(texts) if texts else ()
-    orders = {order for part in parts for order in part["orders"]}
+    orders = {order for part in parts for order in part["orders"]} if reading.settings.dayfirst is None else set()
     is_told = bool(parts) and all(part["is_dated"] for part in parts) and len(nulls) == len(texts) and len(orders) == 1
     return reading.as_decided(orders.pop() if is_told else "", nulls)
 

@@ -28,11 +28,12 @@ from dfjoin.values.frames import frame_to_table
 from dfjoin.values.names import clean_names
 from dfjoin.values.normalize import normalize_column
 from dfjoin.values.value_set import ValueSet
+from spark_ext.canonical_sql import KeyClasses
 from spark_ext.jobs import in_tasks
-from spark_ext.join_keys import PREFIX, KeyReading, classes_of, classes_of_keys, with_key
+from spark_ext.join_keys import PREFIX, KeyReading, classes_of, with_key
 from spark_ext.join_tables import PROGRAM_SETTINGS, LocalRows, OtherFrame, RightTable, spark_rows, texts_of_rows
 from spark_ext.task_counters import TaskCounters
-from spark_ext.transfer import quoted
+from spark_ext.transfer import collect, quoted
 
 __all__ = ["lake_rows", "read_by_spark", "read_in_task", "reading_of"]
 
@@ -206,61 +207,81 @@ def read_in_task(
 ) -> RightTable:
     """Have a table of a lake read by a task of Spark, batch by batch; its rows never come here.
 
-    The task adds what it did to `notes`, see `spark_ext.task_counters`.
+    It is read twice: its keys now, by one job, and its rows whenever the result is read. The task adds what it did to
+    `notes`, see `spark_ext.task_counters`.
     """
     snapshot = table.snapshot
     index = (snapshot.place, snapshot.version, snapshot.moved)
     reader = _TableReader(index, step, columns_to_add(table, step), program, notes)
     first = next(reader.batches(table))
-    schema = from_arrow_schema(first.schema, prefer_timestamp_ntz=True)
-    frame = in_tasks(spark.range(0, 1, 1, 1), reader, schema)
+    frame = _read_by(spark, reader, first.schema)
     keys = [name for name in first.schema.names if name.startswith(f"{PREFIX}k")]
     values = {name: f"{PREFIX}c{i}" for i, name in enumerate(reader.brought)}
     spelled = [name for name in first.schema.names if name.startswith(f"{PREFIX}s")]
-    classes = [classes_of_keys(frame, key) for key in keys]
-    return RightTable(frame, keys, values, spelled, stem_of(table.name), classes)
+    classes, most = _key_facts(_read_by(spark, replace(reader, brought=[]), None), keys)
+    return RightTable(frame, keys, values, spelled, stem_of(table.name), classes, "", most)
 
 
+def _read_by(spark: Any, reader: _TableReader, schema: pa.Schema | None) -> Any:
+    """Return the rows of a table that a task reads; without a schema only its keys, with their classes."""
+    if schema is not None:
+        return in_tasks(spark.range(0, 1, 1, 1), reader, from_arrow_schema(schema, prefer_timestamp_ntz=True))
+    n_keys = 1 if reader.program is not None else len(reader.step.right_on)
+    fields = [f"{PREFIX}k{i} string, {PREFIX}t{i} int" for i in range(n_keys)]
+    return in_tasks(spark.range(0, 1, 1, 1), replace(reader, is_of_keys=True), ", ".join(fields))
+
+
+def _key_facts(rows: Any, keys: list[str]) -> tuple[list[KeyClasses], int]:
+    """Find out what kinds of keys a table has, and in how many rows the most frequent one stands: one job."""
+    kinds = [key.replace(f"{PREFIX}k", f"{PREFIX}t") for key in keys]
+    counts = rows.groupBy(*keys).agg(F.count(F.lit(1)).alias("n"), *(F.bit_or(kind).alias(kind) for kind in kinds))
+    is_held = F.expr(" AND ".join(f"{key} IS NOT NULL" for key in keys))
+    most = F.max(F.when(is_held, F.col("n"))).alias("most")
+    (found,) = collect(counts.agg(most, *(F.bit_or(kind).alias(kind) for kind in kinds))).to_pylist()
+    return [KeyClasses.from_bits(found[kind] or 0) for kind in kinds], found["most"] or 0
+
+
+@dataclass(frozen=True)
 class _TableReader:
     """Reads a table of a lake in a task: its key in canonical form, and the columns that are brought."""
 
-    def __init__(
-        self,
-        index: tuple[str, int, Mapping[str, str]],
-        step: JoinStep,
-        brought: list[str],
-        program: Program | None,
-        notes: Any,
-    ) -> None:
-        self._index = index
-        self._step = step
-        self._program = program
-        self._notes = notes
-        self.brought = brought
+    index: tuple[str, int, Mapping[str, str]]
+    step: JoinStep
+    brought: list[str]
+    program: Program | None
+    notes: Any
+    is_of_keys: bool = False
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        path, version, moved = self._index
+        path, version, moved = self.index
         for _ in batches:
             snapshot = open_snapshot(path, version, moved or None)
             counters = TaskCounters("read", snapshot)
-            yield from self.batches(LakeTable(snapshot, self._step.table, "ignore"))
-            if self._notes is not None:
-                self._notes.add((counters.told(),))
+            yield from self.batches(LakeTable(snapshot, self.step.table, "ignore"))
+            if self.notes is not None:
+                self.notes.add((counters.told(),))
 
     def batches(self, table: LakeTable) -> Iterator[pa.RecordBatch]:
         """Read the table."""
-        right_on = self._step.right_on
+        right_on = self.step.right_on
         wanted = [*right_on, *(name for name in self.brought if name not in right_on)]
         place = 0
         for batch in table.batches(wanted):
             parts = {name: table.normalize(name, batch.column(i)) for i, name in enumerate(right_on)}
-            keys = list(parts.values()) if self._program is None else [_made(self._program, parts[right_on[0]])]
-            frame = table.to_frame([batch], wanted, parts)
+            keys = list(parts.values()) if self.program is None else [_made(self.program, parts[right_on[0]])]
             every = np.arange(batch.num_rows)
+            if self.is_of_keys:
+                texts = {f"{PREFIX}k{i}": texts_of_rows(part, every) for i, part in enumerate(keys)}
+                kinds = [np.full(batch.num_rows, KeyClasses.of(part).bits, np.int32) for part in keys]
+                made = pa.table(texts | {f"{PREFIX}t{i}": pa.array(kind) for i, kind in enumerate(kinds)})
+                order = [name for i in range(len(keys)) for name in (f"{PREFIX}k{i}", f"{PREFIX}t{i}")]
+                yield from made.select(order).combine_chunks().to_batches()
+                continue
+            frame = table.to_frame([batch], wanted, parts)
             columns = {f"{PREFIX}k{i}": texts_of_rows(part, every) for i, part in enumerate(keys)}
             taken = pd.DataFrame({name: nullable_column(frame[name]) for name in wanted}, columns=wanted)
             arrow = frame_to_table(taken.set_axis([f"{PREFIX}x{i}" for i in range(len(wanted))], axis=1))
-            if self._program is None:
+            if self.program is None:
                 columns |= {f"{PREFIX}s{i}": _plain(arrow.column(i)) for i in range(len(right_on))}
             columns |= {f"{PREFIX}c{i}": _plain(arrow.column(wanted.index(n))) for i, n in enumerate(self.brought)}
             columns[f"{PREFIX}place"] = pa.array(np.arange(place, place + batch.num_rows))

@@ -24,6 +24,7 @@ from dfjoin.values.frames import arrow_to_series
 from spark_ext.transfer import quoted
 
 __all__ = [
+    "MOST_ROWS",
     "QueryRows",
     "check_named",
     "is_searchable",
@@ -39,7 +40,7 @@ _TEXTS = ("string", "char", "varchar", "void")
 _NUMBERS = ("tinyint", "smallint", "int", "bigint", "float", "double", "decimal")
 _SEARCHABLE = (*_TEXTS, *_NUMBERS, "date", "timestamp", "timestamp_ntz", "boolean")
 
-_MOST_ROWS = 100_000_000
+MOST_ROWS = 100_000_000
 """Rows of a query column up to which each is counted in a search that does not rank by rows."""
 
 
@@ -238,10 +239,10 @@ def query_column(
     query = make_query(
         arrow_to_series(values).rename(name), settings, pad=params.pad, dayfirst=params.dayfirst, name=name
     )
-    if counts.sum() > _MOST_ROWS:
+    if counts.sum() > MOST_ROWS:
         if params.is_weighted:
             raise InvalidParameterError(
-                f"`weighted` counts rows up to {_MOST_ROWS:,} of a Spark DataFrame, and {name!r} has {counts.sum():,}; "
+                f"`weighted` counts rows up to {MOST_ROWS:,} of a Spark DataFrame, and {name!r} has {counts.sum():,}; "
                 "leave it out, or search a sample of the rows"
             )
         counts = np.minimum(counts, 2)

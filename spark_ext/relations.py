@@ -25,6 +25,7 @@ from dfjoin.join.relation_kinds import distance_relation
 from dfjoin.join.rows.dated_rows import is_of_dates_alone
 from dfjoin.join.rows.execute import MARKS
 from dfjoin.join.rows.read_rows import columns_to_add
+from dfjoin.join.rows.several_rules import names_of_rules
 from dfjoin.join.saved_relation import SavedRelation
 from dfjoin.programs.program import Program
 from dfjoin.store.table import LakeTable
@@ -254,12 +255,36 @@ def relate_on_lake(
             right = read(programs.right[0])
             return Related(_with_programs(frame, own, right, key), [key], right)
     numbered, keys = _numbered(frame, _labels(step)[0])
+    right = _lake_rows(frame.sparkSession, keys, step, table, has_marks)
+    return Related(numbered, [key], right)
+
+
+def _lake_rows(spark: Any, keys: pd.DataFrame, step: JoinStep, table: LakeTable, has_marks: bool) -> RightTable:
+    """Join the distinct keys of a frame with a table of a lake, in this process; their numbers are the key then.
+
+    Rows stay as they are, but where a step has several rules for rows before a date: what a rule tells depends on the
+    date of the key, and one row is made for each.
+    """
     brought = columns_to_add(table, step)
+    copies = names_of_rules(brought, step.aggregate) if step.dated is not None else {}
+    if copies:
+        brought = [*(name for name in brought if not isinstance(step.aggregate.get(name), list)), *copies]
     names = {name: f"{PREFIX}v{i}" for i, name in enumerate(brought)}
     asked = replace(step, columns=brought, names=names, aggregate=None, counted=False)
+    if copies:
+        asked = replace(step, names=names, counted=True)
     plan = JoinPlan((asked,), "inner", str(table.snapshot.path), 2.0**62, has_marks)
     pairs = join(keys, plan, JoinOptions(on_no_match="ignore"))
     names |= {name: name for name in MARKS if has_marks and name in pairs}
+    if copies:
+        (counted,) = set(pairs.columns) - {*keys.columns, *names.values(), "_merge"}
+        pairs = pairs[pairs[counted] > 0]  # a join by dates keeps all rows
+        names[f"{PREFIX}rows"] = counted
     rows = pairs[list(names.values())].set_axis(list(names), axis=1).reset_index(drop=True)
     local = LocalRows(rows, rows.iloc[:, :0], [_numbers(pairs[f"{PREFIX}left"])], stem_of(step.table), {})
-    return Related(numbered, [key], shipped(frame.sparkSession, local, step))
+    if not copies:
+        return shipped(spark, local, step)
+    right = shipped(spark, local, replace(step, aggregate=None))
+    values = dict(right.values)
+    count = values.pop(f"{PREFIX}rows")
+    return replace(right, values=values, count=count, most_rows=int(rows[f"{PREFIX}rows"].max() if len(rows) else 0))

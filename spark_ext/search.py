@@ -24,7 +24,8 @@ from dfjoin.search.discover import discover as search_pandas
 from dfjoin.search.modes import mode_of
 from dfjoin.search.params import SearchParams, search_params
 from dfjoin.store.snapshot import Snapshot
-from spark_ext.jobs import described, in_tasks, n_cores, task_keys
+from spark_ext.jobs import described, in_tasks, kept, n_cores, task_keys
+from spark_ext.long_search import search_long
 from spark_ext.probe import collect_or_explain, require_index
 from spark_ext.queries import QueryRows, check_named, long_queries, query_rows
 from spark_ext.search_tasks import (
@@ -35,6 +36,7 @@ from spark_ext.search_tasks import (
     SearchGroup,
     SearchTask,
     SearchWhole,
+    as_rows,
     schema_of,
     sql_schema,
 )
@@ -221,29 +223,56 @@ class _Search:
 
     def _in_tasks(self) -> Any:
         """Search in tasks of Spark, and bring the hits here."""
-        schema = schema_of(self.task)
+        with kept(self.queries.rows) as rows:
+            frame, told = self._found(rows)
+        place = {name: number for number, name in enumerate(self.queries.names)}
+        names = frame["q"].tolist()
+        order = sorted(range(len(frame)), key=lambda row: (place.get(names[row], 0), names[row], row))
+        hits = frame.iloc[order].drop(columns="q").reset_index(drop=True)
+        return self._result(hits, summary(told))
+
+    def _found(self, rows: Any) -> tuple[pd.DataFrame, list[str]]:
+        """Search for the query columns of some rows; return the hits, and what tasks told."""
+        schema, long = schema_of(self.task), self._long_columns(rows)
+        parts, told = [], list[str]()
+        if not long or set(long) != set(self.queries.names):
+            few = rows.where(~F.col("q").isin(list(long))) if long else rows
+            found = self._whole_queries(few, schema)
+            told += found["told"].dropna().tolist()
+            parts.append(found[found["told"].isna()])
+        for name, n_values in long.items():
+            hits, own = search_long(rows, name, n_values, self.task)
+            parts.append(as_rows(hits, name, schema).to_pandas())
+            told += own
+        return pd.concat(parts).drop(columns="told"), told
+
+    def _long_columns(self, rows: Any) -> dict[str, int]:
+        """Return the distinct values of the query columns that are searched by ranges of these."""
+        if not mode_of(self.task.params.mode).is_by_value:
+            return {}
+        with described(self.spark, "search: count the values"):
+            counted = collect(rows.groupBy("q").count().where(F.col("count") > MOST_VALUES))
+        return {row["q"]: row["count"] for row in counted.sort_by("q").to_pylist()}
+
+    def _whole_queries(self, rows: Any, schema: pa.Schema) -> pd.DataFrame:
+        """Search for query columns whose values come to one task together."""
         cores = n_cores(self.spark)
         n_most = _TASKS_FOR_CORES * cores
         n_queries = min(len(self.queries.names) or n_most, n_most)
         groups = self.task.groups(cores)
         with described(self.spark, "search: in tasks"):
             if len(groups) < 2:
-                rows = self._dealt(self.queries.rows, groups, n_queries)
-                found = in_tasks(rows, SearchWhole(self.task, schema), sql_schema(schema))
+                dealt = self._dealt(rows, groups, n_queries)
+                found = in_tasks(dealt, SearchWhole(self.task, schema), sql_schema(schema))
             else:
                 n_parts = min(n_queries, -(-n_most // len(groups)))
-                found = self._by_groups(groups, n_parts, n_queries, schema)
-            frame = collect_or_explain(found).to_pandas()
-        told = frame["told"].dropna()
-        frame = frame.drop(index=told.index, columns="told").reset_index(drop=True)
-        place = {name: number for number, name in enumerate(self.queries.names)}
-        order = sorted(range(len(frame)), key=lambda row: (place.get(frame["q"].iat[row], 0), frame["q"].iat[row], row))
-        hits = frame.iloc[order].drop(columns="q").reset_index(drop=True)
-        return self._result(hits, summary(told))
+                found = self._by_groups(rows, groups, n_parts, n_queries, schema)
+            return collect_or_explain(found).to_pandas()
 
-    def _by_groups(self, groups: list[tuple[int, ...]], n_parts: int, n_queries: int, schema: pa.Schema) -> Any:
+    def _by_groups(
+        self, rows: Any, groups: list[tuple[int, ...]], n_parts: int, n_queries: int, schema: pa.Schema
+    ) -> Any:
         """Search groups of segments in tasks, and merge what they found for each query column."""
-        rows = self.queries.rows
         held = to_spark(self.spark, HELD_SCHEMA.empty_table())
         if mode_of(self.task.params.mode).needs_counts(self.task.params):
             counted = in_tasks(self._dealt(rows, groups, n_parts), CountHolding(self.task), sql_schema(HELD_SCHEMA))

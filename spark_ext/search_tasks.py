@@ -38,6 +38,7 @@ __all__ = [
     "SearchGroup",
     "SearchTask",
     "SearchWhole",
+    "as_rows",
     "schema_of",
     "sql_schema",
 ]
@@ -107,6 +108,10 @@ class SearchTask:
     def group(self, numbers: tuple[int, ...]) -> Snapshot:
         """Return some segments of the lake."""
         return _opened(*self.index, numbers)
+
+    def all_groups(self) -> list[tuple[tuple[int, ...], Snapshot]]:
+        """Return all segments of the lake in groups, each opened with its numbers."""
+        return [(numbers, self.group(numbers)) for numbers in self.groups()]
 
     def groups(self, n_cores: int = 1) -> list[tuple[int, ...]]:
         """Return the groups of segments that are searched apart; one where they are not.
@@ -189,7 +194,7 @@ class SearchWhole(_QueryTask):
         queries = list(self._task.queries(rows))
         if queries:
             hits = search_queries(self._task.snapshot, queries, self._task.params)
-            yield _table(hits, hits["query_column"], self._schema)
+            yield as_rows(hits, hits["query_column"], self._schema)
 
 
 class CountHolding(_QueryTask):
@@ -255,10 +260,10 @@ class MergeGroups(_QueryTask):
             found = _group_hits(rows.filter(pc.equal(rows.column("q"), query.name)))
             merged = merge_groups(self._task.snapshot, query, [found], held[query.name], self._task.params)
             hits = finish_search(self._task.snapshot, [merged], self._task.params)
-            yield _table(hits, query.name, self._schema)
+            yield as_rows(hits, query.name, self._schema)
 
 
-def _table(hits: pd.DataFrame, names: Any, schema: pa.Schema) -> pa.Table:
+def as_rows(hits: pd.DataFrame, names: Any, schema: pa.Schema) -> pa.Table:
     """Return the rows of a result, each with the name of its query column."""
     frame = pd.DataFrame(hits).reindex(columns=[name for name in schema.names if name not in ("q", _TOLD.name)])
     frame.insert(0, "q", names)
@@ -329,7 +334,14 @@ def _is_text(type_: pa.DataType) -> bool:
     return pa.types.is_null(type_) or pa.types.is_large_string(type_) or str(type_) == "string_view"
 
 
-_SQL = {"string": "string", "int64": "bigint", "double": "double", "bool": "boolean", "int32": "int"}
+_SQL = {
+    "string": "string",
+    "int64": "bigint",
+    "double": "double",
+    "bool": "boolean",
+    "int32": "int",
+    "binary": "binary",
+}
 
 
 def sql_schema(schema: pa.Schema) -> str:

@@ -44,6 +44,8 @@ class Found:
         The programs by which each hit joins; empty where all join by equality.
     useful : Usefulness or None
         What is told of the usefulness of the hits, where they are ranked by it.
+    evidence : SharedEvidence or None
+        What the shared values of each hit tell, where it was summed in parts of the query.
     """
 
     query: QueryColumn
@@ -52,6 +54,7 @@ class Found:
     matched: MatchedQuery
     joins: Sequence[TransformJoin] = ()
     useful: Usefulness | None = None
+    evidence: SharedEvidence | None = field(default=None, kw_only=True)
 
     def ranked(self, hits: RankedHits, useful: Usefulness) -> Found:
         """Return the same search with its hits ranked by usefulness."""

@@ -32,6 +32,9 @@ class Mode(Protocol):
     is_by_equality: bool = True
     """Whether candidates share values as they are, not after a program."""
 
+    is_by_value: bool = False
+    """Whether parts of the values of a query can be searched apart and added, see `dfjoin.search.value_ranges`."""
+
     has_composite_keys: bool = False
     """Whether several columns may be a key together, see `dfjoin.search.composite_search`."""
 

@@ -11,7 +11,8 @@ import pandas as pd
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from dfjoin.kernels.texts.numbers import parse_integers
+from dfjoin.kernels.ragged import expand_stretches
+from dfjoin.kernels.texts.numbers import INTEGER, parse_integers
 from dfjoin.types import IndexSettings
 from dfjoin.values.cells import CONVERSION_ERRORS, whole_text
 from dfjoin.values.frames import column_to_arrow
@@ -20,7 +21,9 @@ from dfjoin.values.profile import Profile, profile_values
 from dfjoin.values.value_set import ValueSet
 from dfjoin.values.zero_padding import pad_integers
 
-__all__ = ["HeldValues", "QueryColumn", "make_query", "normalize_key"]
+__all__ = ["HeldValues", "QueryColumn", "digit_range", "integers_among", "make_query", "normalize_key"]
+
+_MOST_DIGITS = 18
 
 
 class HeldValues(NamedTuple):
@@ -84,12 +87,27 @@ class QueryColumn:
     @property
     def is_unique(self) -> bool:
         """No value occurs twice."""
-        return self.n_non_null == len(self.values)
+        return self.n_non_null == self.n_values
+
+    @property
+    def n_values(self) -> int:
+        """Distinct values."""
+        return len(self.values)
 
     @cached_property
     def integers(self) -> NDArray[np.int64]:
         """The values as sorted numbers; only for a column of integers."""
         return np.sort(parse_integers(self.values.data, self.values.offsets))
+
+    @cached_property
+    def held_integers(self) -> NDArray[np.int64]:
+        """The values that are integers as sorted numbers; of a column of other kinds those of at most 18 characters."""
+        return self.integers if self.profile.has_range else np.sort(integers_among(self.values, _MOST_DIGITS))
+
+    @cached_property
+    def digit_range(self) -> tuple[int, int] | None:
+        """The smallest and the largest value where all are digits, at most 18, zeros in front or not; else None."""
+        return digit_range(self.values)
 
     def spelling(self, code: int) -> str:
         """Return a value as the user's column spells it first."""
@@ -105,6 +123,30 @@ class QueryColumn:
             return self.column.iloc[self.values.first_rows()[codes]].astype(str).to_list()
         except CONVERSION_ERRORS:
             return [self.values.value(code) for code in codes.tolist()]
+
+
+def integers_among(values: ValueSet, most: int) -> NDArray[np.int64]:
+    """Return those values that are integers of at most so many characters, in their order."""
+    is_integer = values.classes == INTEGER
+    if not is_integer.any():
+        return np.empty(0, np.int64)
+    lengths = np.diff(values.offsets)
+    chosen = np.flatnonzero(is_integer & (lengths <= most))
+    places = expand_stretches(values.offsets[chosen], lengths[chosen])
+    return parse_integers(values.data[places], np.append(0, np.cumsum(lengths[chosen])))
+
+
+def digit_range(values: ValueSet) -> tuple[int, int] | None:
+    """Return the smallest and the largest value where all are digits, at most 18; else None."""
+    used = values.data[: values.offsets[-1]]
+    if used.size == 0 or not ord("0") <= used[0] <= ord("9"):  # as a rule the first byte tells
+        return None
+    if used.min() < ord("0") or used.max() > ord("9"):
+        return None
+    if np.diff(values.offsets).max() > _MOST_DIGITS:
+        return None
+    numbers = parse_integers(values.data, values.offsets)
+    return int(numbers.min()), int(numbers.max())
 
 
 def normalize_key(

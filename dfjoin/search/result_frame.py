@@ -77,7 +77,7 @@ def _make_columns(found: Found, params: SearchParams) -> dict[str, _Column]:
     """Compute the result columns of the hits of one query column: name → list of texts or array."""
     query, ranked = found.query, found.hits
     hits, profile = ranked.hits, ranked.profile
-    n, n_query = len(hits), len(query.values)
+    n, n_query = len(hits), query.n_values
     is_unique = hits.cardinality == profile["n_rows"] - profile["n_null"]
     left = "1" if query.is_unique else "m"
     columns: dict[str, _Column] = {
@@ -190,4 +190,4 @@ def _accidental(found: Found, params: SearchParams) -> NDArray[np.bool_]:
     hits = found.hits.hits
     if len(hits) == 0 or not found.query.profile.has_range or not mode_of(params.mode).is_by_equality:
         return np.zeros(len(hits), bool)
-    return score_hits(found.query, found.matched, hits) < _CHANCE
+    return score_hits(found.query, found.matched, hits, found.evidence) < _CHANCE

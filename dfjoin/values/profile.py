@@ -13,7 +13,16 @@ from dfjoin.kernels.texts import numbers as spellings
 from dfjoin.values.cells import cell_type, is_searchable_type
 from dfjoin.values.value_set import ValueSet
 
-__all__ = ["INDEXED_KINDS", "Profile", "has_fractions", "kind_of", "merge_profiles", "profile_values"]
+__all__ = [
+    "INDEXED_KINDS",
+    "Profile",
+    "has_fractions",
+    "kind_of",
+    "kind_of_classes",
+    "merge_profiles",
+    "present_classes",
+    "profile_values",
+]
 
 INDEXED_KINDS = ("text", "integer", "decimal", "date")
 """Kinds of column that are indexed by default, from two distinct values on."""
@@ -80,6 +89,16 @@ def kind_of(values: ValueSet, type_: pa.DataType) -> str:
     A text column whose values are all integers is an integer column, one whose values are all numbers
     a float column, and so for dates and boolean words; one other value makes it text.
     """
+    return kind_of_classes(present_classes(values), type_)
+
+
+def present_classes(values: ValueSet) -> int:
+    """Return the classes of some values as bits; 0 of none."""
+    return int(np.bitwise_or.reduce(np.left_shift(np.int8(1), values.classes), initial=0))
+
+
+def kind_of_classes(present: int, type_: pa.DataType) -> str:
+    """Return the kind of a column of this type, by the classes of its values as `present_classes` has them."""
     is_text = pa.types.is_string(type_) or pa.types.is_large_string(type_)
     if not is_text:
         type_ = cell_type(type_)
@@ -89,9 +108,8 @@ def kind_of(values: ValueSet, type_: pa.DataType) -> str:
             return "nested"
         if not is_searchable_type(type_):
             return "binary"
-    if len(values) == 0:
+    if not present:
         return "empty"
-    present = int(np.bitwise_or.reduce(np.left_shift(np.int8(1), values.classes)))
     if present == _INTEGERS:
         return "integer"
     if pa.types.is_decimal(type_):

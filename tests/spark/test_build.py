@@ -245,7 +245,8 @@ if __name__ == "__main__":
 """
 
 
-def test_ctrl_c_leaves_the_version_before(own_spark, example_lake, tmp_path):
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGKILL])
+def test_a_driver_that_is_ended_in_a_build_leaves_the_version_before(own_spark, example_lake, tmp_path, how):
     index = tmp_path / "lake.dfjoin"
     dfjoin.build_lake(EXAMPLE_LAKE, index, engine="inline", progress=False)
     script = tmp_path / "interrupted.py"
@@ -254,9 +255,12 @@ def test_ctrl_c_leaves_the_version_before(own_spark, example_lake, tmp_path):
     child = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
     assert child.stdout.readline() == "ready\n"
     time.sleep(6)
-    child.send_signal(signal.SIGINT)
+    child.send_signal(how)
     out, _ = child.communicate(timeout=60)
-    assert out == "interrupted\n"
+    assert out == ("interrupted\n" if how == signal.SIGINT else "")
     lake = dfjoin.open_lake(index)
     assert (lake.version, lake.verify()) == (1, [])
     pd.testing.assert_frame_equal(lake.columns, example_lake.columns)
+    more = lake.add({"more": pd.DataFrame({"a": ["x", "y"]})}, engine="inline", progress=False)
+    more.vacuum(0)
+    assert (more.version, more.verify(), len(more.tables)) == (2, [], len(example_lake.tables) + 1)

@@ -1,6 +1,7 @@
 """Joins of Spark DataFrames: the rows and columns that pandas gives, whatever side is large, and guards."""
 
 import datetime
+from dataclasses import replace
 from decimal import Decimal
 
 import numpy as np
@@ -256,8 +257,8 @@ def test_tables_of_a_lake_are_joined_as_in_pandas(facilities, example_lake, wher
     assert report.to_dict()["joined"] == want.attrs["dfjoin"]["joined"]
     work, tables = report.to_dict()["work"], len(want.attrs["dfjoin"]["joined"])
     assert work["jobs"] >= 1 and work["bytes_here"] > 0 and work["bytes_fetched"] == 0
-    n_read = work["tasks"].get("read", 0)  # a table is read again to know whether its keys are unique
-    assert work["cache_hits"] == n_read and (n_read >= tables if where == "cluster" else n_read == 0)
+    n_read = work["tasks"].get("read", 0)  # its keys before, its rows with the result
+    assert work["cache_hits"] == n_read and n_read == (2 * tables if where == "cluster" else 0)
     plan = report.to_dict()["plan"]
     assert rows(own.auto_join(plan)) == rows(want)
 
@@ -544,15 +545,42 @@ def test_a_rule_that_needs_dates_is_refused_without_them_as_in_pandas(spark, tmp
             frame.auto_join(plan, **options)
 
 
-def test_several_rules_for_rows_before_a_date_are_refused(spark):
-    dated = {"on": "day", "right_on": ["day"], "rule": "before"}
-    step = JoinStep(["k"], "visits", ["k"], ["days"], aggregate={"days": ["mean", "max"]}, counted=True, dated=dated)
-    text = (
-        r"`other` is a plan with a list of rules for a column \('visits', 'days': 'mean', 'max'\) of the rows before a "
-        "date, of which Spark carries out one; fit the LakeAugmenter with aggregates=None"
-    )
-    frame = pair(spark, k=["a"])[1]
-    with pytest.raises(InvalidParameterError, match=text):
-        spark_join.auto_join(frame, JoinPlan((step,), "left", "lake.dfjoin"), "auto", {})
-    with pytest.raises(InvalidParameterError, match="of which Spark carries out one"):
-        spark_join.auto_join(frame, JoinPlan((step,), "left", "lake.dfjoin").to_dict(), "auto", {})
+@pytest.mark.parametrize("rule", ["before", "latest"])
+@pytest.mark.parametrize("counted", [True, None])
+def test_several_rules_for_rows_before_a_date_are_those_of_pandas(spark, tmp_path, rule, counted):
+    spark_ext.enable(spark)
+    days = pd.date_range("2024-01-01", periods=24, freq="5D")
+    visits = pd.DataFrame(
+        {"k": [f"k{i % 4}" for i in range(24)], "day": days, "cost": [i * i / 4 for i in range(24)]}
+    ).assign(ward=[f"w{i % 3}" for i in range(24)], n=range(24))
+    (tmp_path / "lake").mkdir()
+    visits.to_parquet(tmp_path / "lake" / "visits.parquet")
+    dfjoin.build_lake(tmp_path / "lake", tmp_path / "index", engine="inline", progress=False)
+    rules = {"cost": ["mean", "max, 30 days", "trend"], "ward": ["nunique", "last"], "day": ["since"], "n": "max"}
+    dated = {"on": "at", "right_on": ["day"], "rule": rule}
+    names = {"cost (mean)": "cost (mean)", "n": "most"}
+    own = ["cost", "ward", "day", "n"]
+    step = JoinStep(["k"], "visits.parquet", ["k"], own, names, rules, counted=counted, dated=dated)
+    plan = JoinPlan((step,), "left", str(tmp_path / "index"))
+    at = [datetime.datetime(2024, 1 + i, 3, 12) for i in range(8)]
+    mine, sdf = pair(spark, k=["k0", "K1", "k2", "k3", "k0", "none", None, "k1"], at=[*at[:7], None])
+    want = mine.auto_join(plan)
+    assert want["cost (max, 30 days)"].notna().sum() >= 3 and want["most"].notna().sum() >= 4
+    assert rows(sdf.auto_join(plan)) == rows(want)
+    if rule == "before":
+        inner = {**plan.to_dict(), "how": "inner"}
+        assert rows(sdf.auto_join(inner, where="cluster")) == rows(mine.auto_join(inner))
+
+
+def test_several_rules_for_the_latest_rows_of_a_frame_are_those_of_pandas(spark):
+    spark_ext.enable(spark)
+    days = [datetime.date(2024, 1, 1 + i // 2) for i in range(8)]
+    mine, own = pair(spark, k=["a", "B", "a", None], at=pa.array([days[7], days[3], days[1], days[0]]))
+    other, theirs = pair(spark, k=["a", "b"] * 2 + ["a"] * 4, day=pa.array(days), n=[1, 2, 3, 4, 5, 6, 7, 8])
+    dated = {"on": "at", "right_on": ["day"], "rule": "latest"}
+    step = JoinStep(["k"], "", ["k"], ["n"], aggregate={"n": ["mean", "max", "last"]}, counted=True, dated=dated)
+    plan = JoinPlan((step,), "left", "").to_dict()
+    assert rows(own.auto_join(theirs, plan=plan)) == rows(mine.auto_join(other, plan=plan))
+    since = JoinPlan((replace(step, aggregate={"n": ["mean", "since"]}),), "left", "").to_dict()
+    with pytest.raises(InvalidParameterError, match="`aggregates` rule 'since' of column 'n' needs the dates of"):
+        own.auto_join(theirs, plan=since)

@@ -17,7 +17,7 @@ import pytest
 import dfjoin
 import spark_ext
 from dfjoin.errors import ColumnNotFoundError, EngineError, InvalidParameterError, InvalidTypeError
-from spark_ext import jobs
+from spark_ext import jobs, long_search
 from spark_ext import search as spark_search
 from spark_ext.queries import query_rows
 from spark_ext.transfer import collect, to_pandas
@@ -461,7 +461,7 @@ def test_arguments(query, example_lake, monkeypatch):
         sdf.discover_joinable(example_lake, "Country")
     with pytest.raises(ColumnNotFoundError, match="at least one column whose values have a text"):
         sdf.selectExpr("array(1) as a").discover_joinable("*", example_lake)
-    monkeypatch.setattr("spark_ext.queries._MOST_ROWS", 5)
+    monkeypatch.setattr("spark_ext.queries.MOST_ROWS", 5)
     with pytest.raises(InvalidParameterError, match="`weighted` counts rows up to 5"):
         sdf.discover_joinable("Country", example_lake, weighted=True)
 
@@ -496,3 +496,63 @@ def test_pandas_on_spark(spark, query, example_lake):
     assert found["table"].to_list() == df.discover_joinable("Country", example_lake, k=2)["table"].tolist()
     wide = sdf.pandas_api().auto_join(example_lake, on="Country")
     assert "iso2" in wide.columns
+
+
+def test_long_query_columns_are_searched_by_ranges_of_their_values(spark, parted, monkeypatch):
+    """Each value goes to one task, once; rows and numbers are those of pandas."""
+    spark_ext.enable(spark)
+    monkeypatch.setattr(spark_search, "MOST_VALUES", 12)
+    monkeypatch.setattr(long_search, "_RANGE_VALUES", 9)
+    words = [f"W{i} " for i in range(40)] + ["w3", "W 3", None, "", "na", "-", "w3"]
+    dates = [f"{1 + i % 28:02}/{1 + i % 12:02}/2020" for i in range(46)] + ["13/01/2020"]
+    df, sdf = pair(spark, word=words, z=list(range(47)), day=dates, few=[f"w{i % 5}" for i in range(47)])
+    for options in (
+        {"k": 30, "families": False, "exclude": ["*same1"]},
+        {"rank": "matched", "k": 7, "threshold": 0.4},
+        {"weighted": True, "k": 5, "pad": 3},
+    ):
+        want = df.discover_joinable("word", parted, **options)
+        assert len(want), options
+        found = sdf.repartition(3).discover_joinable("word", parted, where="cluster", **options)
+        equal(found, want)
+        assert found.dfjoin.report()["tasks"] == {"search": 5}, options
+    with monkeypatch.context() as patch:
+        patch.setattr(long_search, "MOST_ROWS", 5)
+        with pytest.raises(InvalidParameterError, match="`weighted` counts rows up to 5 of a Spark DataFrame, and 'w"):
+            sdf.discover_joinable("word", parted, where="cluster", weighted=True)
+    want = df.discover_joinable("*", parted, k=20, min_score=0.0)
+    assert set(want["query_column"]) >= {"word", "few", "z"}
+    found = sdf.discover_joinable("*", parted, k=20, min_score=0.0)
+    equal(found, want)
+    assert found.dfjoin.report()["tasks"]["merge"] == 1
+    queries = sdf.selectExpr("'a' AS query_column", "word AS value").union(sdf.selectExpr("'b'", "few")).distinct()
+    columns = {"a": list(dict.fromkeys(words)), "b": [f"w{i}" for i in range(5)]}
+    for mode in ("exact", "lsh"):
+        want = dfjoin.discover_joinable_batch(columns, parted, k=3, mode=mode)
+        equal(queries.dfjoin.discover_joinable_batch(parted, k=3, mode=mode, where="cluster"), want)
+
+
+def test_rows_are_kept_where_the_session_allows_it():
+    class Serverless:
+        def persist(self):
+            raise RuntimeError("[NOT_SUPPORTED_WITH_SERVERLESS] PERSIST TABLE is not supported")
+
+    frame = Serverless()
+    with jobs.kept(frame) as rows_:
+        assert rows_ is frame
+
+
+@pytest.mark.parametrize("dayfirst", [None, False])
+def test_what_a_whole_long_column_decides_is_decided_once(spark, build, monkeypatch, dayfirst):
+    spark_ext.enable(spark)
+    monkeypatch.setattr(spark_search, "MOST_VALUES", 3)
+    monkeypatch.setattr(long_search, "_RANGE_VALUES", 3)
+    days = pd.date_range("2024-01-01", periods=40).strftime("%Y-%m-%d").tolist()
+    codes = [a + b for a in "abcdef" for b in "mnopqa"]
+    lake = build({"days": pd.DataFrame({"day": days}), "codes": pd.DataFrame({"code": [*codes, "na"]})})
+    texts = [f"{day[8:]}/{day[5:7]}/{day[:4]}" for day in days]
+    df, sdf = pair(spark, day=[*texts, "n/a", "NA"], code=[*codes, "NA", *codes[:5]], n=list(range(42)))
+    for name in ("day", "code"):
+        want = df.discover_joinable(name, lake, dayfirst=dayfirst, rank="matched")
+        assert len(want) or dayfirst is False
+        equal(sdf.discover_joinable(name, lake, dayfirst=dayfirst, rank="matched", where="cluster"), want)

@@ -17,12 +17,14 @@ from dfjoin.index.vector_group import text_columns
 from dfjoin.search.distance.distance_join import NO_PAIRS, NearPairs, with_equal
 from dfjoin.search.distance.distance_search import MatchRecord
 from dfjoin.search.exact.matcher import match_tokens
+from dfjoin.search.exact.searcher import MatchedQuery
 from dfjoin.search.explanation import N_EXAMPLES, Explanation, explain_hit
 from dfjoin.search.found import Candidate, Found, Pool
+from dfjoin.search.group_hits import GroupHits, HeldCounts
 from dfjoin.search.hits import Hits, RankedHits, rank_hits
 from dfjoin.search.modes import Mode
 from dfjoin.search.params import SearchParams
-from dfjoin.search.query import QueryColumn
+from dfjoin.search.query import QueryColumn, make_query
 from dfjoin.search.shared_values import list_pairs
 from dfjoin.search.usefulness.shared_evidence import SharedEvidence
 from dfjoin.store.snapshot import Snapshot
@@ -141,6 +143,18 @@ class DistanceMode(Mode):
         record : MatchRecord, optional
             Takes note of the matches.
         """
+
+    def is_by_segment(self, params: SearchParams) -> bool:
+        return not params.is_by_usefulness  # rarity is counted within the radius
+
+    def merge_groups(
+        self, snapshot: Snapshot, query: QueryColumn, parts: GroupHits, counts: HeldCounts, params: SearchParams
+    ) -> Found:
+        # A search of nothing gives the record that the mode makes its columns of.
+        empty = make_query(pd.Series([], dtype=object), snapshot.settings, name=query.name)
+        found = self.search(snapshot.at(replace(snapshot.manifest, segments=())), empty, params)
+        ranked = rank_hits(snapshot.segments, parts.hits, params.k, query.profile.has_range)
+        return replace(found, query=query, hits=ranked, matched=MatchedQuery(snapshot, query.values))
 
     def pool(self, snapshot: Snapshot, query: QueryColumn, params: SearchParams) -> Pool:
         record = MatchRecord(query)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -27,11 +27,9 @@ from dfjoin.search.embedding.near_search import (
     with_radius,
 )
 from dfjoin.search.exact.searcher import MatchedQuery
-from dfjoin.search.found import Found
-from dfjoin.search.group_hits import GroupHits, HeldCounts
-from dfjoin.search.hits import Hits, rank_hits
+from dfjoin.search.hits import Hits
 from dfjoin.search.params import SearchParams
-from dfjoin.search.query import QueryColumn, make_query
+from dfjoin.search.query import QueryColumn
 from dfjoin.store.snapshot import Snapshot
 from dfjoin.values.frames import select_column
 
@@ -77,18 +75,6 @@ class EmbeddingMode(DistanceMode):
     """Search by vectors of texts, and by points of columns of numbers; see `Mode` for the methods."""
 
     nothing_found = "no column of the lake has a value within the radius"
-
-    def is_by_segment(self, params: SearchParams) -> bool:
-        return not params.is_by_usefulness  # rarity is counted within the radius
-
-    def merge_groups(
-        self, snapshot: Snapshot, query: QueryColumn, parts: GroupHits, counts: HeldCounts, params: SearchParams
-    ) -> Found:
-        # A search of nothing gives the record that the mode makes its columns of.
-        empty = make_query(pd.Series([], dtype=object), snapshot.settings, name=query.name)
-        found = self.search(snapshot.at(replace(snapshot.manifest, segments=())), empty, params)
-        ranked = rank_hits(snapshot.segments, parts.hits, params.k, query.profile.has_range)
-        return replace(found, query=query, hits=ranked, matched=MatchedQuery(snapshot, query.values))
 
     def check(self, snapshot: Snapshot) -> None:
         if snapshot.manifest.axes is None:

@@ -27,6 +27,7 @@ class ExactMode(Mode):
     """Search by posting lists; see `Mode` for the methods."""
 
     has_composite_keys = True
+    is_by_value = True
 
     def is_by_segment(self, params: SearchParams) -> bool:
         return True

@@ -27,10 +27,8 @@ from dfjoin.kernels.lists.usefulness import (
     compute_features,
     score_candidates,
 )
-from dfjoin.kernels.ragged import expand_stretches
 from dfjoin.kernels.records import as_read_only
 from dfjoin.kernels.texts.header_words import DIGITS, MEASURE, HeaderWords
-from dfjoin.kernels.texts.numbers import INTEGER, parse_integers
 from dfjoin.search.hits import Hits
 from dfjoin.search.query import QueryColumn
 from dfjoin.search.usefulness.frame_headers import FrameHeaders, frame_headers
@@ -38,17 +36,13 @@ from dfjoin.search.usefulness.lake_facts import FIRST_YEAR, LAST_YEAR, facts_of,
 from dfjoin.search.usefulness.shared_evidence import SharedEvidence
 from dfjoin.store.snapshot import Snapshot
 from dfjoin.values.header_meaning import headers_of, is_generic, is_naming
-from dfjoin.values.value_set import ValueSet
 
 __all__ = ["QueryFacts", "families_of", "features_of", "query_facts", "query_numbers", "scores_of"]
 
 _NUMBER_KINDS = ("integer", "decimal", "float")
 _LOOKED_AT = 200
 _FEW_LETTERS = 0.1
-_ZERO, _NINE = ord("0"), ord("9")
 _IS_LETTER = (np.arange(256) >= 128) | ((np.arange(256) >= ord("a")) & (np.arange(256) <= ord("z")))
-_MOST_DIGITS = 18
-_NONE = as_read_only(np.empty(0, np.int64))
 
 
 @dataclass(frozen=True)
@@ -95,7 +89,7 @@ class QueryFacts:
 
 def query_facts(query: QueryColumn) -> QueryFacts:
     """Find out what a query column is. O(columns of its frame)."""
-    profile, n = query.profile, len(query.values)
+    profile, n = query.profile, query.n_values
     low, high = profile.min_integer, profile.max_integer
     header = headers_of([query.name if len(query.labels) == 1 else str(query.labels[0])])
     marks = header.marks.tolist()
@@ -115,32 +109,17 @@ def query_facts(query: QueryColumn) -> QueryFacts:
         has_digits_alone=all(mark & DIGITS for mark in marks),
         is_naming=is_naming(header),
         is_measure=any(mark & MEASURE for mark in marks),
-        integers=as_read_only(query.integers if profile.has_range else _integers_among(query.values)),
+        integers=as_read_only(query.held_integers),
         is_padded_serial=is_text and _is_padded_serial(query),
     )
 
 
-def _integers_among(values: ValueSet) -> NDArray[np.int64]:
-    """Return those values of a column of other kinds that are integers of at most 18 digits, sorted."""
-    is_integer = values.classes == INTEGER
-    if not is_integer.any():
-        return _NONE
-    lengths = np.diff(values.offsets)
-    chosen = np.flatnonzero(is_integer & (lengths <= _MOST_DIGITS))
-    places = expand_stretches(values.offsets[chosen], lengths[chosen])
-    return np.sort(parse_integers(values.data[places], np.append(0, np.cumsum(lengths[chosen]))))
-
-
 def _is_padded_serial(query: QueryColumn) -> bool:
     """Tell whether the values are digits that are serial numbers without the zeros in front of them."""
-    values = query.values
-    used = values.data[: values.offsets[-1]]
-    if used.size == 0 or not _ZERO <= used[0] <= _NINE:  # as a rule the first byte tells
+    if query.digit_range is None:
         return False
-    if used.min() < _ZERO or used.max() > _NINE or np.diff(values.offsets).max() > _MOST_DIGITS:
-        return False
-    low, high = int(query.integers[0]), int(query.integers[-1])
-    return low in (0, 1) and len(values) >= SERIAL_SHARE * (high - low + 1)
+    low, high = query.digit_range
+    return low in (0, 1) and query.n_values >= SERIAL_SHARE * (high - low + 1)
 
 
 @lru_cache(maxsize=8)

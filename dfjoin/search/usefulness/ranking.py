@@ -17,7 +17,7 @@ from dfjoin.search.query import QueryColumn
 from dfjoin.search.usefulness.features import QueryFacts, families_of, query_facts, scores_of
 from dfjoin.search.usefulness.lake_facts import facts_of
 from dfjoin.search.usefulness.model import model
-from dfjoin.search.usefulness.shared_evidence import evidence_of
+from dfjoin.search.usefulness.shared_evidence import SharedEvidence, evidence_of
 from dfjoin.search.usefulness.useful_hits import Usefulness
 from dfjoin.store.snapshot import Snapshot
 from dfjoin.values.value_set import table_size
@@ -120,7 +120,9 @@ def rank_pool(snapshot: Snapshot, query: QueryColumn, pool: Pool, params: Search
     return Found(query, ranked, pool.stats, pool.matched, useful=useful)
 
 
-def score_hits(query: QueryColumn, matched: MatchedQuery, hits: Hits) -> NDArray[np.float64]:
+def score_hits(
+    query: QueryColumn, matched: MatchedQuery, hits: Hits, evidence: SharedEvidence | None = None
+) -> NDArray[np.float64]:
     """Return the score of some candidates that share values as they are, however they are ranked, shape (n,).
 
     Parameters
@@ -128,13 +130,16 @@ def score_hits(query: QueryColumn, matched: MatchedQuery, hits: Hits) -> NDArray
     query : QueryColumn
     matched : MatchedQuery
     hits : Hits
+    evidence : SharedEvidence, optional
+        What their shared values tell, where it was summed already.
 
     Notes
     -----
     Where all counts are estimates, no value is looked up: their rarity is that of a usual lake. O(values + sets).
     """
     snapshot = matched.snapshot
-    evidence = evidence_of(snapshot, matched, hits, is_by_equality=True)
+    if evidence is None:
+        evidence = evidence_of(snapshot, matched, hits, is_by_equality=True)
     return scores_of(snapshot, query_facts(query), evidence, model().numbers)[SCORE]
 
 
