@@ -111,6 +111,10 @@ def spark():
     pytest.importorskip("pyspark")
     from spark_ext.session import start_session
 
-    session = start_session(**{"spark.master": "local[2]", "spark.sql.shuffle.partitions": "2"})
+    # With the first compiler alone Java keeps 48 MB of compiled code, and throws code away that it compiles again;
+    # some hundred tests in one session need more.
+    java = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:ReservedCodeCacheSize=240m -Xms1g"
+    config = {"spark.master": "local[2]", "spark.sql.shuffle.partitions": "2", "spark.driver.extraJavaOptions": java}
+    session = start_session(**config)
     yield session
     session.stop()
