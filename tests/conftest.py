@@ -113,7 +113,7 @@ def spark():
 
     # With the first compiler alone Java keeps 48 MB of compiled code, and throws code away that it compiles again;
     # some hundred tests in one session need more.
-    java = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:ReservedCodeCacheSize=240m -Xms1g"
+    java = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:ReservedCodeCacheSize=240m"
     config = {"spark.master": "local[2]", "spark.sql.shuffle.partitions": "2", "spark.driver.extraJavaOptions": java}
     session = start_session(**config)
     yield session
