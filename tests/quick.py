@@ -63,7 +63,7 @@ def commands(files: list[str], workers: int) -> dict[str, list[str]]:
         "ruff check": [*by_python, "ruff", "check", "-q", "."],
         "ruff format": [*by_python, "ruff", "format", "-q", "--check", "."],
         "mypy": [*by_python, "mypy"],
-        f"pytest {' '.join(chosen)}": [*by_python, "pytest", "-q", "-n", str(workers), *marks, *chosen],
+        f"pytest {' '.join(chosen)}": [*by_python, "pytest", "-q", "-n", str(workers), "--dist", "worksteal", *marks, *chosen],
     }
 
 
