@@ -2,7 +2,6 @@
 
 import os
 import signal
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -21,25 +20,41 @@ settings.load_profile(os.environ.get("DFJOIN_HYPOTHESIS", "short"))
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # a shell starts what runs in the background so
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
-# pytest takes some ten seconds to rewrite the asserts of all tests, so what it has made is kept, whatever
-# PYTHONDONTWRITEBYTECODE says; compiled kernels are kept beside the sources, too.
-sys.dont_write_bytecode = False
-
 watch.is_told = True  # whether the kernels are compiled already changes nothing that a command prints
 
 PROJECT = Path(__file__).parent.parent
 EXAMPLE_LAKE = PROJECT / "examples" / "lake"
 
 
-def pytest_collection_modifyitems(items):
-    """Mark the tests of the shared Spark session; with `--dist loadgroup` one process runs them all.
+def pytest_collection_modifyitems(config, items):
+    """Mark the tests of the shared Spark session; in a process of pytest-xdist what takes long comes first.
 
-    Tests that start Spark in processes of their own run beside them.
+    So no process works alone on a long file at the end. Tests that start Spark in processes of their own run beside
+    those of the shared session.
     """
     for item in items:
         if "spark" in item.fixturenames:
             item.add_marker(pytest.mark.spark)
             item.add_marker(pytest.mark.xdist_group("spark"))
+    if hasattr(config, "workerinput"):
+        slow = {item.path for item in items if item.get_closest_marker("slow")}
+        items.sort(key=lambda item: ("spark" not in item.fixturenames, item.path not in slow))
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config, log):
+    """Give all tests of a file, or of an `xdist_group`, to one process of pytest-xdist: it makes shared fixtures once."""
+    from xdist.scheduler import LoadGroupScheduling
+
+    class FileScheduling(LoadGroupScheduling):
+        def _split_scope(self, nodeid):
+            group = super()._split_scope(nodeid)
+            return group if group != nodeid else nodeid.partition("::")[0]
+
+    if config.getvalue("dist") != "loadgroup":
+        return None
+    config.option.loadscopereorder = False  # the order is that of the items, above
+    return FileScheduling(config, log)
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -96,6 +111,10 @@ def spark():
     pytest.importorskip("pyspark")
     from spark_ext.session import start_session
 
-    session = start_session(**{"spark.master": "local[2]", "spark.sql.shuffle.partitions": "2"})
+    # With the first compiler alone Java keeps 48 MB of compiled code, and throws code away that it compiles again;
+    # some hundred tests in one session need more.
+    java = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:ReservedCodeCacheSize=240m"
+    config = {"spark.master": "local[2]", "spark.sql.shuffle.partitions": "2", "spark.driver.extraJavaOptions": java}
+    session = start_session(**config)
     yield session
     session.stop()

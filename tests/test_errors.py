@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import dfjoin
 from dfjoin import errors
-from dfjoin.errors import ApproximateResultWarning, DfjoinWarning, shortlist, warn
+from dfjoin.errors import ApproximateResultWarning, DfjoinWarning, did_you_mean, shortlist, warn
 
 PACKAGE = Path(dfjoin.__file__).parent
 
@@ -122,3 +122,16 @@ def test_the_same_warning_from_two_lines_is_shown_for_each():
             warn("look")
             warn("look")
     assert len(caught) == 2 and len({one.lineno for one in caught}) == 2
+
+
+@pytest.mark.parametrize(
+    ("name", "known", "meant"),
+    [
+        ("map", "roadmap", "; did you mean 'roadmap'?"),  # three letters that the other has
+        ("ap", "roadmap", ""),  # two say too little
+        ("roadmpa", "roadmap", "; did you mean 'roadmap'?"),
+        ("x", "x1", ""),
+    ],
+)
+def test_a_name_of_three_letters_or_more_may_be_part_of_the_one_that_is_meant(name, known, meant):
+    assert did_you_mean(name, [known, "other"]) == meant

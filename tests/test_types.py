@@ -95,6 +95,12 @@ def test_of_given_dialects_the_first_pattern_counts():
     assert read.given_dialect("us/a.txt") == GivenDialect(delimiter=",", header=2)
 
 
+def test_the_name_of_a_table_is_a_pattern_that_matches_it():
+    settings = IndexSettings(dialects=(("delimiter", "sales [2020].csv", ";"),))
+    assert settings.given_dialect("sales [2020].csv").delimiter == ";"
+    assert settings.given_dialect("sales 2.csv").delimiter == ";", "the brackets are those of a pattern, too"
+
+
 def test_the_default_dialect_is_plain_csv():
     plain = Dialect()
     assert (plain.encoding, plain.delimiter, plain.quote_char, plain.compression) == ("utf-8", ",", '"', "")

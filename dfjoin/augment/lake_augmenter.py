@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 import numbers
 import warnings
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -17,7 +19,6 @@ from dfjoin.augment.budget import AugmentBudget
 from dfjoin.augment.choose_tables import SELECTIONS
 from dfjoin.augment.encoding import TASKS, PredictionTarget
 from dfjoin.augment.find_features import FeatureSearch, find_features
-from dfjoin.augment.fitted_tables import check_fitted_tables, table_contents
 from dfjoin.augment.held_out import Learning, group_codes
 from dfjoin.augment.input_rows import (
     as_pandas,
@@ -29,7 +30,14 @@ from dfjoin.augment.input_rows import (
 )
 from dfjoin.augment.model_encoding import ModelEncoding
 from dfjoin.augment.table_reading import MOST_HOPS
-from dfjoin.errors import ColumnNotFoundError, InvalidParameterError, TableChangedError, shortlist, warn
+from dfjoin.errors import (
+    ColumnNotFoundError,
+    InvalidParameterError,
+    TableChangedError,
+    TableNotFoundError,
+    shortlist,
+    warn,
+)
 from dfjoin.frames.given_frame import given_frame
 from dfjoin.join.auto import join_held
 from dfjoin.join.lakes.path_search import PathOptions
@@ -38,6 +46,8 @@ from dfjoin.join.options import join_options
 from dfjoin.join.plan import JoinPlan
 from dfjoin.join.rows.several_rules import DATED_RULES, check_rules
 from dfjoin.lake import resolve_lake
+from dfjoin.store.snapshot import Snapshot
+from dfjoin.store.table import content_of
 from dfjoin.values.frames import is_pandas, select_column
 from dfjoin.values.periods import read_periods
 
@@ -254,7 +264,7 @@ class LakeAugmenter(_base.TransformerMixin, _base.BaseEstimator):
         self.tables_ = [one.table for one in found.report.joined]
         self.features_ = list(found.frozen.features)
         self._labels = list(frame.columns)
-        self._contents = table_contents(lake.snapshot, self.plan_)
+        self._contents = _table_contents(lake.snapshot, self.plan_)
         wide = self._joined(frame.iloc[:1])
         self.dtypes_ = {name: _model_dtype(wide[name].dtype) for name in self.features_}
         self._encoding = None
@@ -453,7 +463,7 @@ class LakeAugmenter(_base.TransformerMixin, _base.BaseEstimator):
         """Carry out the plan: the columns of a frame, then the features; as Arrow, where the frame holds it."""
         if not self.plan_.steps:
             return frame.copy()
-        check_fitted_tables(resolve_lake(self.plan_.index).snapshot, self._contents, self.on_stale)
+        _check_fitted_tables(resolve_lake(self.plan_.index).snapshot, self._contents, self.on_stale)
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", message="no row found a partner|the join with .* is m:m")
             options = replace(join_options(on_no_match="ignore", on_stale=self.on_stale), holds_arrow=holds_arrow)
@@ -470,3 +480,42 @@ def _model_dtype(dtype: Any) -> Any:
     is_masked = isinstance(dtype, pd.api.extensions.ExtensionDtype) and getattr(dtype, "na_value", None) is pd.NA
     is_number = pd.api.types.is_numeric_dtype(dtype) and not isinstance(dtype, pd.ArrowDtype)
     return np.dtype(np.float64) if is_masked and is_number else dtype
+
+
+def _table_contents(snapshot: Snapshot, plan: JoinPlan) -> dict[str, str]:
+    """Return what tells the content of each table of a plan from another content of the same name."""
+    return {step.table: _content(snapshot, step.table) for step in plan.steps}
+
+
+def _content(snapshot: Snapshot, table: str) -> str:
+    return hashlib.blake2b(repr(content_of(snapshot, table)).encode(), digest_size=16).hexdigest()
+
+
+def _check_fitted_tables(snapshot: Snapshot, contents: Mapping[str, str], on_stale: str) -> None:
+    """Compare the tables of a plan with those that it was fitted to.
+
+    Parameters
+    ----------
+    snapshot : Snapshot
+        The index as it is now.
+    contents : mapping of str
+        Of `_table_contents`.
+    on_stale : {"error", "warn", "ignore"}
+        What to do where a table has another content.
+
+    Raises
+    ------
+    TableChangedError
+        If a table has left the lake, or has changed and `on_stale` is ``"error"``.
+    """
+    for table, content in contents.items():
+        try:
+            now = _content(snapshot, table)
+        except TableNotFoundError:
+            raise TableChangedError(f"the table `{table}` has left the lake since fit; fit again") from None
+        if now == content or on_stale == "ignore":
+            continue
+        text = f"the table `{table}` is not the one that was joined by fit: the lake has read it anew"
+        if on_stale == "error":
+            raise TableChangedError(f'{text}; fit again, or pass on_stale="warn" to go on')
+        warn(text)

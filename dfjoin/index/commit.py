@@ -19,12 +19,13 @@ from dfjoin.index.layout import (
     MANIFESTS,
     RUNS,
     create_file,
+    group_directory,
     is_mark_of,
     make_directory,
     manifest_path,
     run_directory,
 )
-from dfjoin.index.manifest import Manifest
+from dfjoin.index.manifest import Manifest, SegmentMeta
 from dfjoin.index.mirror import discard_there, index_uri, mirror_of
 from dfjoin.index.versions import latest_version, read_manifest, read_manifests
 
@@ -61,6 +62,24 @@ class Uncommitted:
     def add(self, *paths: Path) -> None:
         """Take note of files or directories that belong to the change."""
         self._written += paths
+
+    def move_groups(self, name: str, segment: SegmentMeta, work: Path) -> None:
+        """Move component groups that tasks wrote to their segment, unless they were written there.
+
+        Parameters
+        ----------
+        name : {"vectors", "axes"}
+        segment : SegmentMeta
+            Has these groups.
+        work : Path
+            The directory that tasks of this machine wrote them below.
+        """
+        for group in segment.groups_of(name):
+            target = group_directory(self.index, segment.id, group.id)
+            self.add(target)
+            made = group_directory(work, segment.id, group.id)
+            if made.exists() or mirror_of(self.index) is None:
+                made.rename(target)
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None

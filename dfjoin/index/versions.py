@@ -1,8 +1,10 @@
-"""The versions of an index: which there are, and the manifest of one or of all."""
+"""The versions of an index: which there are, the manifest of one or of all, and holds of those that are restored."""
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from dfjoin.errors import (
@@ -12,11 +14,14 @@ from dfjoin.errors import (
     InvalidParameterError,
     shortlist,
 )
+from dfjoin.index.file_store import FileStore
 from dfjoin.index.layout import MANIFESTS, manifest_path, version_of
 from dfjoin.index.manifest import Manifest, check_seal
 from dfjoin.index.mirror import mirror_of
 
-__all__ = ["latest_version", "list_versions", "read_manifest", "read_manifests"]
+__all__ = ["held_versions", "hold", "latest_version", "list_versions", "read_manifest", "read_manifests"]
+
+_HOLD = ".hold"
 
 
 def list_versions(index: Path) -> list[int]:
@@ -112,3 +117,26 @@ def read_manifests(index: Path) -> Iterator[tuple[int, Manifest | IndexFormatErr
             yield version, error
         except InvalidParameterError:
             continue
+
+
+@contextmanager
+def hold(store: FileStore, version: int) -> Iterator[None]:
+    """Let an old version keep its files while it is restored, although vacuum may remove it meanwhile.
+
+    Who restores a version writes a hold and then looks whether the version is there. Who removes a version removes
+    its manifest and then looks for holds. So one of the two sees the other, without a lock that a killed process
+    would leave.
+    """
+    name = f"{manifest_path(Path(), version).with_suffix('').as_posix()}.{uuid.uuid4().hex}{_HOLD}"
+    store.write(name, lambda stream: stream.write(b"held"))
+    try:
+        yield
+    finally:
+        store.discard(name)
+
+
+def held_versions(store: FileStore, limit: float) -> set[int]:
+    """Return the versions that have a hold younger than `limit`, in seconds since 1970; older ones are of the dead."""
+    files = store.files(MANIFESTS).items()
+    names = [name.removeprefix(f"{MANIFESTS}/") for name, file in files if file.modified > limit]
+    return {int(name.partition(".")[0]) for name in names if name.endswith(_HOLD)}

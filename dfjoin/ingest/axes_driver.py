@@ -12,7 +12,6 @@ from dfjoin.index.manifest import Manifest, SegmentMeta
 from dfjoin.index.segment import Segment
 from dfjoin.ingest.axes_task import AxesReader
 from dfjoin.ingest.engine import Engine
-from dfjoin.ingest.moved_groups import move_groups
 from dfjoin.ingest.requests import axes_request, read_points
 from dfjoin.types import Root
 
@@ -68,7 +67,7 @@ def _read_by_tasks(
             made[meta.id] = meta
             unread += names
         for meta in made.values():
-            move_groups("axes", meta, work, written)
+            written.move_groups("axes", meta, work)
     return [made.get(one.meta.id, one.meta) for one in segments]
 
 

@@ -14,7 +14,6 @@ from dfjoin.index.vector_group import embed_segment, text_columns, text_tokens
 from dfjoin.ingest.chosen_embedder import IndexEmbedder, ToTrain, default_radius, train_embedder
 from dfjoin.ingest.embed_task import EmbeddedStretch, EmbedJob, Stretch
 from dfjoin.ingest.engine import Engine
-from dfjoin.ingest.moved_groups import move_groups
 from dfjoin.ingest.progress import Progress, Shown
 from dfjoin.ingest.requests import (
     cells_request,
@@ -170,7 +169,7 @@ class _TaskDriver:
                 ]
                 made = [read_vectors(result) for result in self._engine.run(requests, work, shown.add)]
             for one in made:
-                move_groups("vectors", one, work, written)
+                written.move_groups("vectors", one, work)
             by_id = {one.id: one for one in made}
             return [by_id[one.id] for one in segments], chosen
 

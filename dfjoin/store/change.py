@@ -19,13 +19,12 @@ from dfjoin.errors import (
     shortlist,
 )
 from dfjoin.index.commit import Uncommitted, commit_change
-from dfjoin.index.hold import hold
 from dfjoin.index.layout import FRAMES, segment_directory
 from dfjoin.index.manifest import Manifest, SegmentMeta
 from dfjoin.index.mirror import store_of
 from dfjoin.index.segment import Segment, SegmentPool
 from dfjoin.index.tombstones import write_alive
-from dfjoin.index.versions import read_manifest
+from dfjoin.index.versions import hold, read_manifest
 from dfjoin.ingest.axes_driver import axes_of_new
 from dfjoin.ingest.build_options import BuildOptions
 from dfjoin.ingest.continued_table import continued_table

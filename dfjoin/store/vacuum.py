@@ -18,12 +18,11 @@ from dfjoin.errors import (
     InvalidTypeError,
 )
 from dfjoin.index.file_store import StoredEntry
-from dfjoin.index.hold import held_versions
 from dfjoin.index.layout import FRAMES, MANIFESTS, MODELS, RUNS, SEGMENTS, TOMBSTONES, manifest_path
 from dfjoin.index.manifest import Manifest, SegmentMeta
 from dfjoin.index.mirror import store_of
 from dfjoin.index.segment import Segment
-from dfjoin.index.versions import list_versions, read_manifests
+from dfjoin.index.versions import held_versions, list_versions, read_manifests
 
 __all__ = ["DEFAULT_RETENTION", "vacuum"]
 

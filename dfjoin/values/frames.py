@@ -206,7 +206,7 @@ def _spell_alike(values: list[Any], column: pd.Series, argument: str) -> list[st
 
 def _spell(value: Any, column: pd.Series, argument: str) -> str:
     """Write one value that Arrow does not know."""
-    if isinstance(value, Decimal) and value.is_finite():
+    if isinstance(value, Decimal):
         text = format(value, "f")
         return text.rstrip("0").rstrip(".") if "." in text else text
     try:

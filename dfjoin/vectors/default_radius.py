@@ -1,4 +1,8 @@
-"""The radius of searches that give none: chosen for an index and its embedder, by what the lake's own values tell."""
+"""The radius of searches that give none, chosen for an index and its embedder.
+
+A lake's own values are changed as people write a text differently: with a typo, in another format, abbreviated, or
+their words in another order. They show how far the embedder moves a text that means the same.
+"""
 
 from __future__ import annotations
 
@@ -10,11 +14,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dfjoin.vectors.changed_texts import change_text
 from dfjoin.vectors.embedders import Embedder, to_texts, unit_rows
 from dfjoin.vectors.fasttext_model import Texts
 
-__all__ = ["COLUMNS", "VALUES", "ChosenRadius", "choose_radius"]
+__all__ = ["CHANGES", "COLUMNS", "VALUES", "ChosenRadius", "change_text", "choose_radius"]
 
 COLUMNS, VALUES = 256, 256
 """Columns whose values are changed, and values of each that are compared. Fewer columns choose by chance."""
@@ -28,6 +31,9 @@ _PAIRS, _USUAL = 10.0, 0.75
 those that have most are codes and addresses that differ in a digit, and would choose the radius for all others."""
 
 _LEAST_TRIALS = 100
+_LETTERS = "abcdefghijklmnopqrstuvwxyz"
+_LETTERS_A_TYPO = 8
+"""A text has a typo for so many characters, one at least and three at most."""
 _BLOCK = 512
 
 
@@ -140,3 +146,49 @@ def _usual_within(
 def _fractions(cosines: NDArray[np.floating]) -> NDArray[np.float64]:
     """Return distances of unit vectors as fractions of the largest one."""
     return np.sqrt(np.maximum(0.0, 2 - 2 * cosines.astype(np.float64))) / 2
+
+
+def change_text(text: str, kind: int, rng: random.Random) -> str:
+    """Change a text in one of the kinds of `CHANGES`, by its number; it may stay as it is, and does if empty."""
+    if not text.strip():
+        return text
+    return CHANGES[kind % len(CHANGES)](text, rng)
+
+
+def _mistype(text: str, rng: random.Random) -> str:
+    for _ in range(min(3, max(1, len(text) // _LETTERS_A_TYPO))):
+        i, letter = rng.randrange(len(text)), rng.choice(_LETTERS)
+        text = rng.choice(
+            [
+                text[:i] + letter + text[i:],
+                text[:i] + text[i + 1 :] or text,
+                text[:i] + letter + text[i + 1 :],
+                text[:i] + text[i : i + 2][::-1] + text[i + 2 :],
+            ]
+        )
+    return text
+
+
+def _reformat(text: str, rng: random.Random) -> str:
+    words = text.split()
+    return rng.choice(["-".join(words), "".join(words), f"{text}.", text.replace(" ", ". ")])
+
+
+def _abbreviate(text: str, rng: random.Random) -> str:
+    words = text.split()
+    long = [i for i, word in enumerate(words) if len(word) > 3]
+    if long:
+        i = rng.choice(long)
+        words[i] = words[i][: rng.randrange(1, 4)] + "."
+    return " ".join(words)
+
+
+def _reorder(text: str, rng: random.Random) -> str:
+    words = text.split()
+    if len(words) > 1 and rng.random() < 0.5:
+        return f"{words[-1]}, {' '.join(words[:-1])}"
+    return " ".join(rng.sample(words, len(words)))
+
+
+CHANGES = (_mistype, _reformat, _abbreviate, _reorder)
+"""The kinds of change: functions of a text and a generator."""

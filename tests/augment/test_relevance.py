@@ -54,3 +54,11 @@ def test_redundant_columns_are_left_out():
     assert choose_columns(columns, target, 3000, 1, 3.0) == [2]
     assert choose_columns([noise], target, 3000, 5, 3.0) == []
     assert choose_columns([], target, 3000, 5, 3.0) == []
+
+
+def test_copies_of_the_most_relevant_column_do_not_hide_the_next():
+    rng = np.random.default_rng(2)
+    one, two = rng.integers(0, 4, 3000), rng.integers(0, 4, 3000)
+    target = (2 * one + two) // 2
+    copies = [(one + shift) % 4 for shift in range(4)]
+    assert choose_columns([*copies, two], target, 3000, 2, 3.0) == [0, 4]

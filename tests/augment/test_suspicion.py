@@ -60,6 +60,7 @@ def test_pairs_of_columns_that_say_the_class(rng):
     key = (y == "p") ^ (noise == 1)
     columns = [encode_column(pd.Series(column)) for column in (noise, rng.integers(0, 3, N), key, rng.normal(size=N))]
     assert combined(columns, encode_target(y, "auto")) == [(0, 2)]
+    assert combined([columns[0], columns[2]], encode_target(y, "auto")) == [(0, 1)]
     assert combined(columns[:2], encode_target(y, "auto")) == []
     assert combined(columns, encode_target(rng.normal(size=N), "auto")) == []
 

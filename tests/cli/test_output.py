@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from dfjoin.cli.output import print_json, read_frame, summary, write_frame
+from dfjoin.cli.output import print_json, read_frame, summary, to_json, write_frame
 from dfjoin.errors import InvalidParameterError
 
 FRAME = pd.DataFrame({"a": [1, 2], "b": ["x", "é"]})
@@ -47,6 +47,11 @@ def test_numbers_of_numpy_are_json(capsys):
     assert print_json({"n": np.int64(3), "l": np.array([1.5]), "p": pd.Timestamp("2024-01-05"), "t": "é"}) == 0
     text = capsys.readouterr().out
     assert json.loads(text) == {"n": 3, "l": [1.5], "p": "2024-01-05 00:00:00", "t": "é"} and "é" in text
+
+
+@pytest.mark.parametrize("missing", [pd.NA, pd.NaT, np.nan, np.inf, None, np.float32("nan")], ids=repr)
+def test_what_json_has_no_word_for_is_null(missing):
+    assert to_json({"a": [missing]}) == '{"a": [null]}'
 
 
 def test_a_summary_names_the_reasons_of_what_was_skipped():

@@ -76,8 +76,15 @@ def test_dates_and_columns_that_a_program_named_refer_to_no_key(build):
 
 
 def test_scores_do_not_depend_on_how_many_are_scored_at_once(lake, graph, monkeypatch):
-    monkeypatch.setattr(join_graph, "_AT_ONCE", 3)
-    pd.testing.assert_frame_equal(lake.join_graph().candidates, graph.candidates)
+    parts = []
+    features = join_graph.key_features
+    monkeypatch.setattr(join_graph, "key_features", lambda c, p: (parts.append(set(p.left)), features(c, p))[1])
+    for n in (1, 3):
+        parts.clear()
+        monkeypatch.setattr(join_graph, "_AT_ONCE", n)
+        pd.testing.assert_frame_equal(lake.join_graph().candidates, graph.candidates)
+        whole = set().union(*parts)
+        assert len(whole) == sum(map(len, parts)) > 1, "the pairs of a column are compared with each other: in one part"
 
 
 def test_fewer_edges_are_left_where_more_is_asked(lake, graph):

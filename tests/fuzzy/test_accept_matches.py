@@ -4,7 +4,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dfjoin.fuzzy.accept_matches import accept_matches, chances_of, expand, keep_best, move_odds, odds_shift
+from dfjoin.fuzzy.accept_matches import (
+    accept_matches,
+    chances_of,
+    choose_likeliest,
+    expand,
+    keep_best,
+    move_odds,
+    odds_shift,
+)
 from dfjoin.fuzzy.match_evidence import EVIDENCE_NAMES, Evidence
 from dfjoin.fuzzy.match_model import MatchModel, Term
 from dfjoin.fuzzy.match_problem import Problem
@@ -147,3 +155,9 @@ def test_nothing_shifts_where_the_share_is_the_usual_one_or_no_pair_is():
     assert odds_shift(np.array([0.4] * 5)) == pytest.approx(0.0)
     assert odds_shift(np.zeros(3)) == 0.0 and odds_shift(np.empty(0)) == 0.0
     assert move_odds(np.array([0.0, 0.5, 1.0]), np.log(3.0)).tolist() == pytest.approx([0.0, 0.75, 1.0])
+
+
+def test_as_many_errors_as_are_allowed_are_allowed():
+    chances, errors = np.array([0.9, 0.5, 0.8]), np.array([0.0, 0.5, 0.25])
+    assert choose_likeliest(chances, errors, 0.75).tolist() == [0, 2]
+    assert choose_likeliest(chances, errors, 0.76).tolist() == [0]

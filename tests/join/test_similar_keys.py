@@ -147,3 +147,11 @@ def test_slices_of_arrays_are_read_from_their_offset():
     left = pa.array([*TREES, *BIRDS], pa.large_string())[len(TREES) :]
     assert choose_similar_keys(table(a=TREES), {"b": Column("b", left)}) is None
     assert choose_similar_keys(table(a=BIRDS), {"b": Column("b", left)}) == ("a", "b")
+
+
+def test_the_share_of_common_words_is_one_of_the_column_with_less_weight():
+    few = np.array([1, 2, 4], np.uint64), np.array([1.0, 1.0, 2.0])
+    many = np.array([1, 2, 3, 9, 12], np.uint64), np.array([1.0, 0.5, 3.0, 4.0, 7.0])
+    assert similar_keys._shared_weight(few, many) == similar_keys._shared_weight(many, few) == 1.5 / 4
+    nothing = np.array([], np.uint64), np.array([])
+    assert similar_keys._shared_weight(few, nothing) == 0

@@ -14,7 +14,6 @@ from tests.page.screenshots import visit_pages
 
 pytestmark = [
     pytest.mark.slow,  # starts a browser; all journeys together take some 40 seconds of CPU
-    pytest.mark.xdist_group("browser"),
     pytest.mark.skipif(bool(why_no_browser()), reason=why_no_browser()),
 ]
 

@@ -8,6 +8,9 @@ from dfjoin.programs.lookup import TABLES, Lookup, look_up_pairs, tables_with
     [
         (Lookup("weekday to long"), "TUE", "Tuesday"),
         (Lookup("number to month"), "09", "September"),
+        (Lookup("number to word"), "19", "nineteen"),
+        (Lookup("number to word"), "20", "twenty"),
+        (Lookup("number to word"), "99", "ninety-nine"),
     ],
 )
 def test_what_each_step_makes(step, text, expected):

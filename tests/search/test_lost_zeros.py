@@ -3,11 +3,15 @@
 import warnings
 
 import pandas as pd
+import pyarrow as pa
 import pytest
 
 import dfjoin
 from dfjoin.errors import DfjoinWarning
+from dfjoin.search import lost_zeros
 from dfjoin.search.lost_zeros import is_clearly_more
+from dfjoin.types import IndexSettings
+from dfjoin.values.normalize import normalize_column
 from tests.search.searching import find
 
 
@@ -192,3 +196,10 @@ def test_a_search_by_usefulness_that_shows_nothing_does_not_warn(build):
 )
 def test_a_spelling_matches_clearly_more_by_two_values_and_by_a_twentieth(respelled, plain, is_more):
     assert is_clearly_more(respelled, plain) is is_more
+
+
+def test_digits_with_zeros_beside_longer_integers_are_no_codes_of_one_width():
+    codes = [f"{i:05d}" for i in range(1, 40)]
+    settings = IndexSettings()
+    assert lost_zeros._width_of_codes(normalize_column(pa.array(codes), settings)) == 5
+    assert lost_zeros._width_of_codes(normalize_column(pa.array([*codes, "123456"]), settings)) == 0

@@ -17,8 +17,6 @@ from tests.sources.faulty_proxy import FaultyProxy
 TOWNS = pd.DataFrame({"town": [f"town {n}" for n in range(300)], "people": range(300)})
 FRAME = pd.DataFrame({"town": ["Town 7", "TOWN 8", "nowhere"]})
 
-pytestmark = pytest.mark.xdist_group("s3")
-
 
 @pytest.fixture(scope="module")
 def server():

@@ -6,8 +6,7 @@ import random
 import numpy as np
 import pytest
 
-from dfjoin.vectors.changed_texts import CHANGES, change_text
-from dfjoin.vectors.default_radius import choose_radius
+from dfjoin.vectors.default_radius import CHANGES, change_text, choose_radius
 from dfjoin.vectors.embedders import FunctionEmbedder, choose_embedder, to_texts, unit_rows
 from tests.vectors.makers import letters
 

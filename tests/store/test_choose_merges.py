@@ -7,7 +7,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from dfjoin.index.merge_policy import choose_merges
+from dfjoin.store.compact import choose_merges
 
 TARGET = 1000
 segments = st.lists(
