@@ -64,7 +64,17 @@ def commands(files: list[str], workers: int) -> dict[str, list[str]]:
         "ruff format": [*by_python, "ruff", "format", "-q", "--check", "."],
         "mypy": [*by_python, "mypy"],
         "codespell": [*by_python, "codespell_lib"],
-        f"pytest {' '.join(chosen)}": [*by_python, "pytest", "-q", "-n", str(workers), "--dist", "worksteal", *marks, *chosen],
+        f"pytest {' '.join(chosen)}": [
+            *by_python,
+            "pytest",
+            "-q",
+            "-n",
+            str(workers),
+            "--dist",
+            "worksteal",
+            *marks,
+            *chosen,
+        ],
     }
 
 
