@@ -36,6 +36,8 @@ _CHARACTERS_IN_ALL = 15_000_000
 _NO_WORD = re.compile(r"[\W_]+")
 _UNSPACED = re.compile("[\u3005\u3041-\u3096\u30a1-\u30fa\u30fc\u3400-\u4dbf\u4e00-\u9fff\U00020000-\U0003ffff]+")
 """A stretch of Chinese or Japanese, which write no spaces between words."""
+_VOICE_MARKS = "\u3099\u309a"
+"""What makes another letter of a Japanese one, as Bali of Paris, and no accent."""
 _MARKS = re.compile(r"[()\[\]{},;]")
 _OPEN, _CLOSE = "([{", ")]}"
 _LETTERS = str.maketrans(
@@ -135,7 +137,9 @@ def fold_text(value: str) -> str:
     """
     text = normalize_text(value)
     if not text.isascii():
-        plain = "".join(c for c in unicodedata.normalize("NFKD", text) if not unicodedata.combining(c))
+        plain = "".join(
+            c for c in unicodedata.normalize("NFKD", text) if not unicodedata.combining(c) or c in _VOICE_MARKS
+        )
         text = _UNSPACED.sub(_pair_characters, unicodedata.normalize("NFC", plain).casefold().translate(_LETTERS))
     return _NO_WORD.sub(" ", text).strip() or text
 
