@@ -362,3 +362,20 @@ def test_columns_that_accepted_programs_join_as_a_whole_are_not_looked_at_with_o
     asked = Column(main, name.array)
     target = Program(columns, tuple(Extract(i) for i in range(len(columns))))
     assert module._joins_all(one, direction, ColumnPair([asked], asked, last, pairs), target) is is_joined
+
+
+@pytest.mark.parametrize(("n_values", "is_found"), [(2, False), (3, True)])
+def test_a_program_that_joins_what_it_is_learned_from_and_no_more_is_refused_where_nobody_names_columns(
+    n_values, is_found
+):
+    """The constants are the targets' own: two results that have them are no evidence for them."""
+    chambers = ["lower", "upper", "middle"][:n_values]
+    left = table(
+        id=[f"division/country:us/state:nv/{c}-{i}" for c in ("lower", "upper", "middle") for i in range(1, 5)]
+    )
+    right = table(kind=[f"{chamber} class" for chamber in chambers] + ["none of the above", "both"][: n_values - 1])
+    found = find_programs(left, right)
+    assert bool(found.found) is is_found
+    if not is_found:
+        assert any("joins 2 values, and is learned from as many" in reason for reason in found.tried)
+    assert find_programs(left, right, on="id", right_on="kind").found
