@@ -33,9 +33,13 @@ _MAX_CHARACTERS = 2000
 _MIN_CHARACTERS = 100
 _CHARACTERS_IN_ALL = 15_000_000
 """Characters of a column that are compared: many long texts are cut to fewer each."""
-_NO_WORD = re.compile(r"[\W_]+")
+_VOWEL_SIGNS = "".join(chr(c) for c in range(0x900, 0x1A00) if unicodedata.category(chr(c)) in ("Mn", "Mc"))
+"""Marks of the scripts of India and of South East Asia: vowels and tones, which no accents are."""
+_NO_WORD = re.compile(rf"(?:[^\w{_VOWEL_SIGNS}]|_)+")
 _UNSPACED = re.compile("[\u3005\u3041-\u3096\u30a1-\u30fa\u30fc\u3400-\u4dbf\u4e00-\u9fff\U00020000-\U0003ffff]+")
 """A stretch of Chinese or Japanese, which write no spaces between words."""
+_KEPT_MARKS = frozenset(_VOWEL_SIGNS) | {"\u3099", "\u309a"}
+"""Marks that make another letter, as those of voice do in Japanese, Bali of Paris."""
 _MARKS = re.compile(r"[()\[\]{},;]")
 _OPEN, _CLOSE = "([{", ")]}"
 _LETTERS = str.maketrans(
@@ -135,7 +139,9 @@ def fold_text(value: str) -> str:
     """
     text = normalize_text(value)
     if not text.isascii():
-        plain = "".join(c for c in unicodedata.normalize("NFKD", text) if not unicodedata.combining(c))
+        plain = "".join(
+            c for c in unicodedata.normalize("NFKD", text) if not unicodedata.combining(c) or c in _KEPT_MARKS
+        )
         text = _UNSPACED.sub(_pair_characters, unicodedata.normalize("NFC", plain).casefold().translate(_LETTERS))
     return _NO_WORD.sub(" ", text).strip() or text
 

@@ -22,7 +22,7 @@ from dfjoin.join.near_frames import NEAR_MODES, near_keys
 from dfjoin.join.options import JoinOptions
 from dfjoin.join.plan import JoinPlan, JoinStep, json_label
 from dfjoin.join.relation.break_ties import break_ties
-from dfjoin.join.relation.choose_key import choose_equal_keys
+from dfjoin.join.relation.choose_key import choose_equal_keys, reason_against_padded
 from dfjoin.join.relation.frame_keys import KeyLabels, find_lost_zeros, named_keys
 from dfjoin.join.relation.frame_relation import choose_relation, reason_against_relation, text_columns, texts_of
 from dfjoin.join.relation.key_relation import KINDS, Relation
@@ -77,10 +77,12 @@ def join_frames(df: pd.DataFrame, other: pd.DataFrame, options: JoinOptions) -> 
     ):
         keys, lost = find_lost_zeros(left, right, equal, options.threshold)
         if lost.width:
-            options = replace(options, pad=lost.width)
-            left = KeyColumns(df, settings, pad=options.pad)
-            right = KeyColumns(other, settings, "right_on", options.pad)
-            return _join_equal(replace(account, left=left), right, keys, options)
+            own, theirs = KeyColumns(df, settings, pad=lost.width), KeyColumns(other, settings, "right_on", lost.width)
+            reason = reason_against_padded(own, theirs, keys) if equal is None else ""
+            if not reason:
+                return _join_equal(replace(account, left=own), theirs, keys, replace(options, pad=lost.width))
+            zeros = f"{keys[0][0]} = {keys[1][0]}, with zeros up to {lost.width} digits"
+            account, no_keys = account.pass_over("", zeros, reason), [*no_keys, (keys[0][0], keys[1][0])]
     relation, tried = choose_relation(left, right, named, equal, options) if is_allowed else (None, [])
     if relation is not None and named is None:
         reason = reason_against_relation(relation, left, right, no_keys)

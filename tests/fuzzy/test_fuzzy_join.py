@@ -361,3 +361,10 @@ def test_chinese_firms_in_other_forms_are_joined_and_strangers_are_not():
     right = {(i + 40, i) for i in range(80)}
     assert len(found & right) >= 72 and len(found - right) <= 0.15 * len(found)
     assert not len(find(own[:60], own[60:], precision=0.9)), "different firms"
+
+
+def test_words_that_differ_in_vowel_signs_or_voice_are_other_words():
+    hindi = ["काला", "दिन", "मील", "सुर", "बल", "पिता", "फूल", "चाल", "जल", "तारा", "नदी", "रेत"]
+    other = ["कली", "दान", "मेल", "सार", "बेल", "पता", "फल", "चील", "जाल", "तीर", "नाद", "रात"]
+    assert pairs(find(hindi, [*other, *hindi], precision=0.9)) == [(i, i + 12) for i in range(12)]
+    assert pairs(find([*hindi, "パリ"], ["バリ", *hindi], precision=0.9)) == [(i, i + 1) for i in range(12)]

@@ -1,6 +1,7 @@
 """Joining two frames: which keys are taken, and what is brought."""
 
 import json
+import re
 
 import numpy as np
 import pandas as pd
@@ -100,6 +101,47 @@ def test_lost_zeros_between_two_frames_are_written_and_reported(on, others_are_i
     (step,) = wide.attrs["dfjoin"]["joined"]
     assert (step["matched"], step["pad"]) == (2, 5)
     assert "zeros: integers of zip were written with 5 digits" in str(dfjoin.report(wide))
+
+
+FIPS = [f"{number:02d}" for number in range(1, 57) if number not in (3, 7, 14, 43, 52)]
+STATES = [f"Land of {'abcdefghijklmnopqrstuvwxyz'[i % 26] * (3 + i // 26)}" for i in range(len(FIPS))]
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "reason"),
+    [
+        ({"row": range(1, 46)}, {"FIPS": FIPS}, r"chance may explain the shared values \(0 bits of evidence"),
+        ({"row": range(1, 13)}, {"month": [f"{i:02d}" for i in range(1, 13)]}, "chance may explain the shared values"),
+        ({"round": [*range(1, 47)] * 11}, {"FIPS": FIPS * 2}, "no key: a shared value stands in 11.0 rows on the left"),
+    ],
+)
+@pytest.mark.filterwarnings("ignore:the join with the other frame on round")
+def test_integers_that_are_no_key_are_none_with_zeros_either(left, right, reason):
+    left, right = (pd.DataFrame({key: list(values) for key, values in side.items()}) for side in (left, right))
+    for own, theirs in ((left, right), (right, left)):
+        wide = own.assign(a=0.5).auto_join(theirs.assign(v=1.5), on_no_match="ignore")
+        assert not wide.attrs["dfjoin"]["joined"]
+        zeros = [one for one in wide.attrs["dfjoin"]["passed_over"] if "with zeros up to 2 digits" in one["column"]]
+        assert len(zeros) == 1
+    wide = left.assign(a=0.5).auto_join(right.assign(v=1.5), on_no_match="ignore")
+    assert re.search(f"with zeros up to 2 digits': {reason}", str(dfjoin.report(wide)))
+    named = left.auto_join(right.assign(v=1.5), on=left.columns[0], right_on=right.columns[0])
+    assert named.attrs["dfjoin"]["joined"][0]["pad"] == 2, "who names the columns means them"
+
+
+def test_integers_with_evidence_join_with_zeros():
+    rng = np.random.default_rng(0)
+    codes = np.sort(rng.choice(np.arange(1_000, 60_000), 400, replace=False))
+    counties = pd.DataFrame({"GEOID": [f"{code:05d}" for code in codes], "v": np.arange(400) + 0.5})
+    wide = pd.DataFrame({"county": rng.permutation(codes)[:300]}).auto_join(counties)
+    assert wide.attrs["dfjoin"]["joined"][0]["pad"] == 5 and wide["v"].notna().all()
+    states = pd.DataFrame({"st": [int(code) for code in FIPS], "state": STATES})
+    wide = (
+        states.drop(columns="state")
+        .assign(name=STATES)
+        .auto_join(pd.DataFrame({"FIPS": FIPS, "v": np.arange(len(FIPS)) + 0.5, "label": STATES}), on_no_match="ignore")
+    )
+    assert wide["v"].tolist() == (np.arange(len(FIPS)) + 0.5).tolist(), "names in the same rows agree"
 
 
 @pytest.mark.parametrize("others_are_integers", [False, True])

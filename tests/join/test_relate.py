@@ -351,3 +351,18 @@ def test_names_are_compared_where_descriptions_share_more_words_and_are_not_alik
     assert any(reason.startswith("details = about: ") for reason in tried)
     named, _ = relate(shop, rival, ["details"], None, JoinOptions(transform=False, fuzzy=True))
     assert named is None, "other columns are looked at where nobody names one"
+
+
+def test_no_other_columns_are_compared_where_likeness_is_too_slow_for_the_first(monkeypatch):
+    towns = ["Springfield", "Riverton", "Greenville", "Fairview", "Bristol", "Clinton", "Georgetown", "Salem"]
+    towns += ["Madison", "Ashland", "Dover", "Oxford"]
+    streets = [f"{street} {part}" for street in STREETS for part in ("north", "south", "middle")]
+    left = table(address=streets, town=towns * 4)
+    right = table(where=[f"at {street}" for street in streets], city=[f"{town} town" for town in towns] * 4)
+    options = JoinOptions(transform=False)
+    relation, _ = relate(left, right, None, None, options)
+    assert (relation.left_columns, relation.right_columns) == (["address"], ["where"])
+    monkeypatch.setattr(relate_module, "_QUICK_KEYS", 30)
+    relation, tried = relate(left, right, None, None, options)
+    assert relation is None, "towns are alike, but addresses are what relates the tables"
+    assert len(tried) == 1 and "fuzzy=True to do it" in tried[0]

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from dfjoin.transform.evidence.prepared_columns import Column, as_columns
 from dfjoin.transform.evidence.value_pairs import SuffixArray, ValuePairs, find_pairs
+from dfjoin.transform.pairs import column_pair
 from dfjoin.transform.pairs.column_pair import ColumnPair, distinct_pairs, example_sets, learn_pair
 
 WORDS = ["".join(letters).capitalize() for letters in np.random.default_rng(2).choice(list("abcdefghiklmno"), (80, 7))]
@@ -99,3 +100,53 @@ def test_texts_of_some_hundred_characters_without_a_program_are_given_up_soon():
     start = time.process_time()
     learn_pair(pair(long[:30], long[30:]), np.random.default_rng(0))
     assert time.process_time() - start < 8
+
+
+def two_of_one_target():
+    """Two pairs of one target, which is made of both source columns, as they are looked at one after the other."""
+    last, first = ([name.split()[i] for name in FULL] for i in (1, 0))
+    one = pair(last, FULL, first=first)
+    other = ColumnPair(
+        one.table,
+        one.table[1],
+        one.target,
+        find_pairs(SuffixArray(one.table[1].values), SuffixArray(one.target.values)),
+    )
+    return one, other
+
+
+def searches(monkeypatch):
+    """Record which columns programs are looked for in."""
+    seen, learn = [], column_pair._learn_with
+
+    def record(pair, columns, *rest):
+        seen.append([column.name for column in columns])
+        return learn(pair, columns, *rest)
+
+    monkeypatch.setattr(column_pair, "_learn_with", record)
+    return seen
+
+
+def test_columns_that_were_looked_at_together_are_not_again(monkeypatch):
+    seen = searches(monkeypatch)
+    alone = two_of_one_target()
+    found = [learn_pair(one, np.random.default_rng(0))[0] for one in alone]
+    assert seen == [["a"], ["a", "first"], ["first"], ["first", "a"]]
+    assert [outcome.source_coverage for outcome in found] == [1.0, 1.0], "the second search finds the same once more"
+    seen.clear()
+    one, other = two_of_one_target()
+    other.searched = one.searched
+    for shared in (one, other):
+        learn_pair(shared, np.random.default_rng(0))
+    assert seen == [["a"], ["a", "first"], ["first"]]
+
+
+def test_columns_that_were_looked_at_for_some_rows_are_looked_at_for_all(monkeypatch):
+    seen = searches(monkeypatch)
+    one, other = two_of_one_target()
+    other.searched = one.searched
+    learn_pair(one, np.random.default_rng(0), covered=np.arange(40) % 2 == 1)
+    outcomes = learn_pair(other, np.random.default_rng(0))
+    assert outcomes[0].source_coverage == 1.0 and set(outcomes[0].program.columns) == {"a", "first"}
+    learn_pair(one, np.random.default_rng(0), covered=np.arange(40) % 2 == 1)
+    assert seen == [["a"], ["a", "first"], ["first"], ["first", "a"], ["a"], ["a", "first"]], "other rows, other pairs"

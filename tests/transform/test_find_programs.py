@@ -9,8 +9,15 @@ from hypothesis import strategies as st
 from dfjoin.errors import ColumnNotFoundError, InvalidParameterError, InvalidTypeError
 from dfjoin.programs.code_operators import CheckDigit, Isbn, Mod97
 from dfjoin.programs.program import Program
+from dfjoin.programs.program_pieces import Extract
+from dfjoin.transform import find_programs as module
+from dfjoin.transform.evidence.outcome import evaluate
+from dfjoin.transform.evidence.prepared_columns import Column
 from dfjoin.transform.evidence.transform_join import TransformJoin, join_rows
+from dfjoin.transform.evidence.value_pairs import SuffixArray, find_pairs
 from dfjoin.transform.find_programs import find_programs
+from dfjoin.transform.pairs.accept import AcceptedPrograms
+from dfjoin.transform.pairs.column_pair import ColumnPair
 
 LETTERS = np.array(list("abcdefghijklmnoprstuvw"))
 
@@ -328,3 +335,47 @@ def test_accounts_are_found_by_their_check_digits(country):
     examples = list(zip(accounts, codes, strict=True))[:2]
     taught = find_programs(table(account=accounts), table(code=codes[::-1]), examples=examples)
     assert (taught.source_coverage, taught.target_coverage) == (1, 1)
+
+
+@pytest.mark.parametrize(
+    ("main", "columns", "direction", "shares", "wholeness", "is_joined"),
+    [
+        ("name", ("last",), "left_to_right", (1.0, 1.0), 1.0, True),
+        ("name", ("last",), "left_to_right", (0.4, 0.4), 1.0, False),  # another program may join the others
+        ("name", ("first", "last"), "left_to_right", (0.4, 0.4), 1.0, True),  # the names are read as a whole
+        ("name", ("first", "last"), "left_to_right", (1.0, 1.0), 0.6, False),  # what is not read may be the first name
+        ("name", ("first",), "left_to_right", (1.0, 1.0), 1.0, False),
+        ("town", ("first", "last"), "left_to_right", (0.4, 0.4), 1.0, False),
+        ("last", ("name",), "right_to_left", (1.0, 1.0), 1.0, True),
+        ("last", ("name",), "right_to_left", (0.4, 0.4), 1.0, False),
+        ("last", ("name",), "left_to_right", (1.0, 1.0), 1.0, False),
+    ],
+)
+def test_columns_that_accepted_programs_join_as_a_whole_are_not_looked_at_with_others(
+    main, columns, direction, shares, wholeness, is_joined
+):
+    name, last = (Column(label, pa.array([f"value {i}" for i in range(20)])) for label in ("name", "last"))
+    pairs = find_pairs(SuffixArray(name.values), SuffixArray(last.values))
+    outcome = evaluate(Program.identity("name"), [name], name, last.values)
+    known = ColumnPair([name], name, last, pairs)
+    one = AcceptedPrograms("left_to_right", known, Program.identity("last"), [outcome], 0, 1.0, shares, wholeness)
+    asked = Column(main, name.array)
+    target = Program(columns, tuple(Extract(i) for i in range(len(columns))))
+    assert module._joins_all(one, direction, ColumnPair([asked], asked, last, pairs), target) is is_joined
+
+
+@pytest.mark.parametrize(("n_values", "is_found"), [(2, False), (3, True)])
+def test_a_program_that_joins_what_it_is_learned_from_and_no_more_is_refused_where_nobody_names_columns(
+    n_values, is_found
+):
+    """The constants are the targets' own: two results that have them are no evidence for them."""
+    chambers = ["lower", "upper", "middle"][:n_values]
+    left = table(
+        id=[f"division/country:us/state:nv/{c}-{i}" for c in ("lower", "upper", "middle") for i in range(1, 5)]
+    )
+    right = table(kind=[f"{chamber} class" for chamber in chambers] + ["none of the above", "both"][: n_values - 1])
+    found = find_programs(left, right)
+    assert bool(found.found) is is_found
+    if not is_found:
+        assert any("joins 2 values, and is learned from as many" in reason for reason in found.tried)
+    assert find_programs(left, right, on="id", right_on="kind").found

@@ -24,7 +24,7 @@ from dfjoin.search.usefulness.pair_score import score_pair
 from dfjoin.search.usefulness.ranking import VERDICTS
 from dfjoin.values.key_index import Vocabulary
 
-__all__ = ["EqualKeys", "choose_equal_keys"]
+__all__ = ["EqualKeys", "choose_equal_keys", "reason_against_padded"]
 
 _MAX_NOTES = 50
 _CHANCE = dict(VERDICTS)["weak"]
@@ -155,8 +155,36 @@ def _reason_against(
         reason = "row numbers"
     else:
         reason = reason_against(own, theirs, matched, share, n_pairs)
+    return _confirmed(reason, left, right, own, theirs)
+
+
+def _confirmed(reason: str, left: KeyColumns, right: KeyColumns, own: QueryColumn, theirs: QueryColumn) -> str:
+    """Return a reason against a key unless other columns of the same rows agree; or another one, if they contradict."""
     if reason and not rows_agree(left, right, own, theirs):
         return f"{reason}; no other columns of these rows agree"
     if rows_contradict(left, right, own, theirs):
         return "equal codes of different things: the names in these rows stand in other rows, too"
     return ""
+
+
+def reason_against_padded(left: KeyColumns, right: KeyColumns, keys: tuple[list[Any], list[Any]]) -> str:
+    """Return why integers, written with the zeros of codes, are no key, an empty text if they may be.
+
+    They need the evidence that integers need as they are: row numbers with a zero in front are still row numbers.
+
+    Parameters
+    ----------
+    left, right : KeyColumns
+        With the width of the codes.
+    keys : tuple of list
+        One column each, that nobody named.
+    """
+    own, theirs = (side.query(side.position(labels[0])) for side, labels in zip((left, right), keys, strict=True))
+    numbers = Vocabulary(theirs.values).codes_of(own.values)
+    share, repeated = _repeated(own, theirs, numbers)
+    if repeated:
+        return repeated
+    n_pairs = len(left.candidates()) * len(right.candidates())
+    matched = int(np.count_nonzero(numbers >= 0))
+    reason = reason_against(own, theirs, matched, share, n_pairs, are_integers=True)
+    return _confirmed(reason, left, right, own, theirs)

@@ -112,7 +112,9 @@ def one_sided(own: NDArray[np.int64], theirs: NDArray[np.int64]) -> float:
     return max(int(own.sum()), int(theirs.sum())) / int((own * theirs).sum())
 
 
-def reason_against(own: QueryColumn, theirs: QueryColumn, matched: int, share: float, n_pairs: int) -> str:
+def reason_against(
+    own: QueryColumn, theirs: QueryColumn, matched: int, share: float, n_pairs: int, *, are_integers: bool = False
+) -> str:
     """Return why equal values of two columns are no evidence of a relation, an empty text if they are.
 
     Parameters
@@ -124,6 +126,8 @@ def reason_against(own: QueryColumn, theirs: QueryColumn, matched: int, share: f
         See `one_sided`.
     n_pairs : int
         Pairs of columns that share values, among which these were found.
+    are_integers : bool, default False
+        The codes of one column are integers, written with zeros in front.
 
     Notes
     -----
@@ -132,7 +136,7 @@ def reason_against(own: QueryColumn, theirs: QueryColumn, matched: int, share: f
     names agree and, of integers, each value stands in one row on one side. Days are days, and longer texts are not
     equal by accident as often as half of them.
     """
-    is_number = own.profile.kind in _GRID_KINDS or theirs.profile.kind in _GRID_KINDS
+    is_number = are_integers or own.profile.kind in _GRID_KINDS or theirs.profile.kind in _GRID_KINDS
     if not is_number and (matched == len(own.values) or not _is_short(own) or own.profile.kind == "date"):
         return ""
     if names_agree(own.name, theirs.name) and (share >= _STRICTLY_ONE_SIDED or not is_number):

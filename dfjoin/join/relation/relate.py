@@ -147,6 +147,8 @@ def relate(
             columns = f"{' + '.join(relation.left_columns)} = {' + '.join(relation.right_columns)}"
             reason = f"{columns}: {n_keys:,} keys that are equal or alike are too few, where `on` does not name them"
         tried = [*tried, reason] if reason else tried
+        if relation.fuzzy is None:  # not compared, as where it would take minutes: others do not stand in
+            return None, tried
         own_rest = {name: column for name, column in left.items() if name not in relation.left_columns}
         other_rest = {name: column for name, column in right.items() if name not in relation.right_columns}
         # descriptions share more words than names do, and are less alike: the next columns may be the names

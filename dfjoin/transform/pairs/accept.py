@@ -39,6 +39,8 @@ MIN_SCORE = 0.5
 """Sum of the shares of both columns that a program must join."""
 _MIN_PART_SCORE = 1.2
 """The same for a part of a key that is a part of the other: what several words share in places is no relation."""
+_FEWEST_EXAMPLES = 2
+"""Pairs of values that a program is learned from, at least: that it joins these is no evidence."""
 _MAX_PROGRAMS = 5
 _MAX_FIRST = 6
 """Learned programs that are tried as the first one."""
@@ -161,9 +163,12 @@ def _reason_against(columns: FullColumns, outcome: Outcome, learned: Outcome, wh
     is_part = columns.program.pieces != (Extract(0),) and len(columns.program.columns) == 1
     least = _MIN_PART_SCORE if is_part else MIN_SCORE
     is_strict = wholeness >= _WHOLE and outcome.n_reached >= _MIN_STRICT and covered >= _MIN_STRICT_COVERAGE
-    is_strict &= not outcome.program.is_identity
+    is_learned = not outcome.program.is_identity
+    is_strict &= is_learned
     if not columns.is_named and not is_strict and (covered < MIN_COVERAGE or outcome.score < least):
         reason = f"joins {outcome.source_coverage:.0%} and {outcome.target_coverage:.0%} of the values"
+    elif not columns.is_named and is_learned and outcome.n_reached <= _FEWEST_EXAMPLES and covered < FULL_COVERAGE:
+        reason = f"joins {outcome.n_reached} values, and is learned from as many"
     elif not columns.is_named and _looks_up(outcome.program) and outcome.share_read < _MIN_READ:
         reason = f"the table has {outcome.share_read:.0%} of the values"
     elif outcome.bits < columns.needs.bits + columns.bits_of_choice and not _is_rewritten(

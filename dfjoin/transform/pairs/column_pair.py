@@ -305,6 +305,7 @@ def learn_pair(pair: ColumnPair, rng: np.random.Generator, *, covered: np.ndarra
         companions = _companions(pair, chosen)
         together = frozenset(column.name for column in (pair.main, *companions))
         if companions and (covered is not None or not any(together <= known for known in pair.searched)):
-            pair.searched.append(together)
+            if covered is None:  # else some of the pairs were looked at
+                pair.searched.append(together)
             outcomes += _learn_with(pair, [pair.main, *companions], chosen, rng, fresh)
     return sorted(outcomes, key=lambda outcome: _rank(outcome, fresh))
