@@ -120,3 +120,18 @@ def test_the_key_of_the_own_folder_comes_first_and_words_of_all_tables_do_not_co
     )
     assert own["named"] == other["named"] == own["same_folder"] == own["is_closest"] == 1
     assert other["same_folder"] == other["is_closest"] == 0
+
+
+def test_a_measure_of_one_value_refers_to_no_key(build):
+    rooms = pd.DataFrame({"id": range(1, 30), "room": [f"r{i}" for i in range(29)]})
+    flats = pd.DataFrame({"flat": list("abcd"), "number of rooms": 3, "room": 3})
+    columns = LakeColumns(build({"rooms": rooms, "flats": flats}).snapshot)
+    assert {own for _, own, _, _ in names_of(columns, find_key_pairs(columns, 0.9))} == {"room"}
+
+
+def test_a_role_refers_to_a_row_of_the_own_table_where_each_row_has_it(build):
+    numbers = range(100, 140)
+    persons = pd.DataFrame({"person_id": numbers, "spouse_id": [n ^ 1 for n in numbers], "code": [*numbers][::-1]})
+    columns = LakeColumns(build({"persons": persons}).snapshot)
+    found = names_of(columns, find_key_pairs(columns, 0.9))
+    assert set(found) == {("persons", "spouse_id", "persons", key) for key in ("person_id", "code")}

@@ -213,7 +213,7 @@ def features(query, companions, candidate, table, headers, holding):
         "smaller_containment": by_value * min(containments),
         "larger_containment": by_value * max(containments),
         "shared": math.log(1 + len(shared)),
-        "lone_shared": float(len(shared) == 1),
+        "lone_shared": float(len(shared) == 1 < len(own)),
         "cardinality": by_value * math.log(len(theirs)),
         "same_specific_header": is_same and not all(w in _GENERIC | _UNSPECIFIC for w in mine),
         "disjoint_headers": not is_same

@@ -145,7 +145,7 @@ rare_containment         containment of the query, each value weighted by one ov
 spread                   mean of ln(columns that hold a shared value); as far as `by_chance`, ln of all columns
 smaller_, larger_        the smaller and the larger of the containment of the query in the candidate and the reverse,
                          times one minus `by_chance`
-shared, lone_shared      ln(1 + shared values), and whether only one value is shared
+shared, lone_shared      ln(1 + shared values), and whether only one value is shared of several that the query has
 cardinality              ln(distinct values of the candidate), times one minus `by_chance`
 same_specific_header     the headers have the same words, and not only words that stand in tables of any subject
 disjoint_headers         both headers have specific words, and no two begin alike
@@ -381,7 +381,7 @@ def _set_values(sums, record, query, out):
     out[AT.larger_containment] = max(own, theirs) * is_by_value
     out[AT.covered] = max(own, theirs)
     out[AT.shared] = math.log(1.0 + matched)
-    out[AT.lone_shared] = matched <= 1.0
+    out[AT.lone_shared] = matched <= 1.0 and n_query > 1.0
     out[AT.cardinality] = record[LOG_CARDINALITY] * is_by_value
     out[AT.by_chance] = by_chance
     _set_kinds(record, query, out)

@@ -40,6 +40,7 @@ FRAMES = {
     "padded": {"nr": [f"{i:02d}" for i in range(1, 20)], "town": TOWNS[:19]},
     "short": {"spec": [1, 2, 3, 5, 8, 8], "cust_no": [70211, 70954, 71002, 70211, 70211, 90000]},
     "mixed": {"house": ["1", "2", "7", "12a"], "x": TOWNS[:4]},
+    "one": {"town": [TOWNS[3]] * 2, "people": [907, 907]},
 }
 
 
