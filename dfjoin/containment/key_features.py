@@ -122,7 +122,8 @@ class LakeColumns:
         """The names as words."""
         catalogs = [segment.catalog for segment in self.snapshot.segments]
         tables = pa.chunked_array([c.tables().field("name") for c in catalogs], pa.string()).combine_chunks()
-        of_tables = without_common(headers_of(_last_parts(tables)), self.folder)
+        is_alive = np.concatenate([*(segment.alive_tables() for segment in self.snapshot.segments), np.empty(0, bool)])
+        of_tables = without_common(headers_of(_last_parts(tables)), self.folder, is_alive)
         words = without_relations(headers_of(self.headers)), of_tables
         return NamedColumns(*words, as_read_only(self.table_of))
 

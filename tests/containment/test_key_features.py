@@ -135,3 +135,14 @@ def test_a_role_refers_to_a_row_of_the_own_table_where_each_row_has_it(build):
     columns = LakeColumns(build({"persons": persons}).snapshot)
     found = names_of(columns, find_key_pairs(columns, 0.9))
     assert set(found) == {("persons", "spouse_id", "persons", key) for key in ("person_id", "code")}
+
+
+def test_words_of_removed_tables_do_not_count(build):
+    shops = {"a/orders": {"id": range(100, 140), "at": [f"t{i}" for i in range(40)]}}
+    shops |= {"a/order lines": {"order": [100 + i % 30 for i in range(90)]}, "a/b": {"x": [1.5]}, "a/c": {"y": [2.5]}}
+    further = {f"a/order {name}": {name: [f"{name}{i}" for i in range(5)]} for name in ("k", "l", "m", "n", "o")}
+    alone, lake = (build({name: pd.DataFrame(one) for name, one in each.items()}) for each in (shops, shops | further))
+    lake.remove(list(further))
+    before, after = (own.join_graph().candidates for own in (alone, lake))
+    pd.testing.assert_frame_equal(before, after)
+    assert len(after) == 1
