@@ -122,7 +122,8 @@ class LakeColumns:
         """The names as words."""
         catalogs = [segment.catalog for segment in self.snapshot.segments]
         tables = pa.chunked_array([c.tables().field("name") for c in catalogs], pa.string()).combine_chunks()
-        of_tables = without_common(headers_of(_last_parts(tables)), self.folder)
+        is_alive = np.concatenate([*(segment.alive_tables() for segment in self.snapshot.segments), np.empty(0, bool)])
+        of_tables = without_common(headers_of(_last_parts(tables)), self.folder, is_alive)
         words = without_relations(headers_of(self.headers)), of_tables
         return NamedColumns(*words, as_read_only(self.table_of))
 
@@ -155,7 +156,7 @@ class LakeColumns:
         is_word = (headers.marks & DIGITS == 0) & ~np.isin(headers.words, headers_of(["unnamed"]).words)
         owner = np.repeat(np.arange(headers.joined.size), np.diff(headers.indptr))
         found = (np.bincount(owner, is_word, headers.joined.size) > 0) & (self.kind != _DATE)
-        numbers = np.flatnonzero(found & (self.kind == _INTEGER) & self.is_indexed)
+        numbers = np.flatnonzero(found & (self.kind == _INTEGER))
         names = self.headers.take(pa.array(numbers)).dictionary_encode()
         is_measure = [number_meaning(name) == "measure" for name in names.dictionary.to_pylist()]
         found[numbers] = ~np.array(is_measure, bool)[names.indices.to_numpy()]
@@ -202,8 +203,8 @@ def find_key_pairs(columns: LakeColumns, threshold: float) -> KeyCandidates:
     -----
     Tables of one schema in one folder do not refer to each other: they are versions or parts of one table. Two keys of
     nearly the same values are such versions, too, unless the header of one names the table of the other, and its own
-    table less. A column of a single value is not indexed; its value is a sample of the catalogue, and it refers to a
-    key of its folder whose table its header names, or to none.
+    table less, or a role that a row of its table has for another one. A column of a single value is not indexed; its
+    value is a sample of the catalogue, and it refers to a key of its folder whose table its header names, or to none.
     """
     is_key = columns.is_key
     parts = [_single_values(columns, is_key)]
@@ -211,8 +212,9 @@ def find_key_pairs(columns: LakeColumns, threshold: float) -> KeyCandidates:
         left, right = pairs.left + columns.offsets[pairs.segments[0]], pairs.right + columns.offsets[pairs.segments[1]]
         is_wanted = is_key[right] & (left != right) & (columns.kind[left] == columns.kind[right])
         is_wanted &= columns.is_referring[left] & columns.is_referring[right] & ~_are_versions(columns, left, right)
-        is_wanted[is_wanted] = ~_are_equal_keys(columns, left[is_wanted], right[is_wanted], pairs.matched[is_wanted])
-        parts.append(KeyCandidates(left[is_wanted], right[is_wanted], pairs.matched[is_wanted]))
+        wanted = KeyCandidates(left[is_wanted], right[is_wanted], pairs.matched[is_wanted])
+        is_wanted = own_roles(columns, wanted) | ~_are_equal_keys(columns, wanted)
+        parts.append(KeyCandidates(*(array[is_wanted] for array in wanted)))
     left, right, matched = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
     order = np.lexsort((right, left))
     return KeyCandidates(left[order], right[order], matched[order])
@@ -223,6 +225,7 @@ def _single_values(columns: LakeColumns, is_key: NDArray[np.bool_]) -> KeyCandid
     single = np.flatnonzero(
         (columns.cardinality == 1) & ~columns.is_indexed & (columns.is_alive > 0) & np.isin(columns.kind, _SINGLE_KINDS)
     )
+    single = single[columns.is_referring[single]]
     samples = [_first_sample(columns, column) for column in single.tolist()]
     known = np.array([sample is not None for sample in samples], bool)
     single = single[known] if single.size else single
@@ -245,7 +248,8 @@ def _single_values(columns: LakeColumns, is_key: NDArray[np.bool_]) -> KeyCandid
         positions = expand_stretches(tokens.list_indptr[lists], lengths)
         rights.append(tokens.list_columns[positions].astype(np.int64) + columns.offsets[number])
     left, right = np.concatenate(lefts), np.concatenate(rights)
-    is_wanted = is_key[right] & (columns.is_alive[right] > 0) & (columns.kind[left] == columns.kind[right])
+    is_wanted = is_key[right] & columns.is_referring[right] & (columns.is_alive[right] > 0)
+    is_wanted &= columns.kind[left] == columns.kind[right]
     left, right = left[is_wanted], right[is_wanted]
     is_wanted = _same_folder(columns, left, right) & ~_are_versions(columns, left, right)
     left, right = left[is_wanted], right[is_wanted]
@@ -258,10 +262,9 @@ def _are_versions(columns: LakeColumns, left: NDArray[np.int64], right: NDArray[
     return (columns.family[left] == columns.family[right]) & (columns.table_of[left] != columns.table_of[right])
 
 
-def _are_equal_keys(
-    columns: LakeColumns, left: NDArray[np.int64], right: NDArray[np.int64], matched: NDArray[np.int64]
-) -> NDArray[np.bool_]:
+def _are_equal_keys(columns: LakeColumns, pairs: KeyCandidates) -> NDArray[np.bool_]:
     """Tell which pairs are two keys of the same values, where the left one names its own table as well as the other."""
+    left, right, matched = pairs
     largest = np.maximum(columns.cardinality[left], columns.cardinality[right])
     found = columns.is_key[left] & (matched >= _NEARLY_ALL * largest)
     left, right = left[found], right[found]

@@ -41,7 +41,7 @@ def without_relations(headers: HeaderWords) -> HeaderWords:
     return headers._replace(marks=as_read_only(marks))
 
 
-def without_common(tables: HeaderWords, folders: NDArray[np.uint64]) -> HeaderWords:
+def without_common(tables: HeaderWords, folders: NDArray[np.uint64], is_alive: NDArray[np.bool_]) -> HeaderWords:
     """Mark the words of names of tables that most tables of their folder share, such as a prefix of an export.
 
     Parameters
@@ -49,6 +49,8 @@ def without_common(tables: HeaderWords, folders: NDArray[np.uint64]) -> HeaderWo
     tables : HeaderWords
     folders : ndarray of uint64, shape (n_tables,)
         A number for each folder.
+    is_alive : ndarray of bool, shape (n_tables,)
+        Tables that were not removed; the others do not count.
 
     Returns
     -------
@@ -58,17 +60,16 @@ def without_common(tables: HeaderWords, folders: NDArray[np.uint64]) -> HeaderWo
     Examples
     --------
     >>> names = headers_of(["export_orders", "export_order_lines", "export_shops", "export_prices", "export"])
-    >>> (without_common(names, np.zeros(5, np.uint64)).marks & UNSPECIFIC).tolist()
+    >>> (without_common(names, np.zeros(5, np.uint64), np.ones(5, bool)).marks & UNSPECIFIC).tolist()
     [1, 0, 1, 0, 0, 1, 0, 1, 0, 0]
     """
     owner = np.repeat(np.arange(tables.joined.size), np.diff(tables.indptr))
-    _, folder, n_tables = np.unique(folders, return_inverse=True, return_counts=True)
-    words = _joined(folder[owner].astype(np.uint64), tables.words)
-    by_table = np.unique(np.column_stack([words, owner.astype(np.uint64)]), axis=0)[:, 0]
-    found, counts = np.unique(by_table, return_counts=True)
-    n_in_folder = n_tables[folder[owner]]
-    is_common = 2 * counts[np.searchsorted(found, words)] > n_in_folder
-    is_common &= n_in_folder >= _FEWEST_TABLES
+    _, folder = np.unique(folders, return_inverse=True)
+    _, word = np.unique(_joined(folder[owner].astype(np.uint64), tables.words), return_inverse=True)
+    by_table = np.unique(np.column_stack([word, owner]), axis=0)
+    n_having = np.bincount(by_table[:, 0], is_alive[by_table[:, 1]])[word]
+    n_in_folder = np.bincount(folder, is_alive)[folder[owner]]
+    is_common = (2 * n_having > n_in_folder) & (n_in_folder >= _FEWEST_TABLES)
     has_other = np.zeros(tables.joined.size, bool)
     has_other[owner[~is_common & (tables.marks & UNSPECIFIC == 0)]] = True
     marks = tables.marks | np.where(is_common & has_other[owner], UNSPECIFIC, 0).astype(np.uint8)

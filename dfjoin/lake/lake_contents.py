@@ -366,12 +366,12 @@ class LakeContents(OpenedLake):
         A candidate is a column whose values a key holds: a column that is unique and has no nulls, of the same kind, of
         another table or the same one. No candidates are dates, counts and measures by their headers, columns that a
         program named, tables of one schema in one folder (years, snapshots), and two keys of nearly the same values,
-        unless the header of one names the other's table. Small numbers are in many keys by chance, so that a small
-        logistic regression weighs names of columns and tables, folders, uniqueness, the number of keys that hold the
-        column, and which of them is the smallest (weights and figures in ``dfjoin/containment/key_model.json``). A
-        column refers to one key at most, and no edges form a circle of columns. A column of a single value refers to a
-        key of its folder whose table its header names, or to none. Composite keys are not found. Foreign keys that a
-        database declares are edges in any case, and come first.
+        unless the header of one names the other's table, or a role such as parent in its own. Small numbers are in many
+        keys by chance, so that a small logistic regression weighs names of columns and tables, folders, uniqueness, the
+        number of keys that hold the column, and which of them is the smallest (weights and figures in
+        ``dfjoin/containment/key_model.json``). A column refers to one key at most, and no edges form a circle of
+        columns. A column of a single value refers to a key of its folder whose table its header names, or to none.
+        Composite keys are not found. Foreign keys that a database declares are edges in any case, and come first.
 
         Examples
         --------

@@ -191,8 +191,8 @@ def misspelled_joins(options: argparse.Namespace) -> dict[str, Any]:
 
 
 RUNS = {run.__name__: run for run in (build, search, lake_join, first_use, web_joins, keys, misspelled_joins)}
-PLACES = dict.fromkeys(("build", "search", "lake_join"), "LAKE")
-"""What the page calls the folder that is measured."""
+PLACES = dict.fromkeys(("build", "search", "lake_join"), "LAKE") | {"keys": "DATABASES --index INDEX"}
+"""What the page calls what is measured."""
 
 
 def _git(*arguments: str) -> str:

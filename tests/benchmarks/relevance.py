@@ -369,7 +369,7 @@ def nextiajd(rows: pd.DataFrame, strictness: float = 0.25) -> np.ndarray:
     The product of the distribution functions of two normal variables that lie between 0 and 1, with the means
     0.44 + strictness / 4 and strictness / 4 and the deviations 0.19 and 0.28. These constants are those of the code that
     the authors publish with their system ODIN (class CalculateQuality); the text of the paper was not compared. By a
-    strictness from 0 to 2 nDCG@10 changes from 0.777 to 0.791.
+    strictness from 0 to 2 nDCG@10 changes by 0.014.
     """
     containment = (rows["matched"] / rows["n_query"]).to_numpy()
     small, large = np.minimum(rows["n_query"], rows["n_values"]), np.maximum(rows["n_query"], rows["n_values"])

@@ -120,3 +120,29 @@ def test_the_key_of_the_own_folder_comes_first_and_words_of_all_tables_do_not_co
     )
     assert own["named"] == other["named"] == own["same_folder"] == own["is_closest"] == 1
     assert other["same_folder"] == other["is_closest"] == 0
+
+
+def test_a_measure_of_one_value_refers_to_no_key(build):
+    rooms = pd.DataFrame({"id": range(1, 30), "room": [f"r{i}" for i in range(29)]})
+    flats = pd.DataFrame({"flat": list("abcd"), "number of rooms": 3, "room": 3})
+    columns = LakeColumns(build({"rooms": rooms, "flats": flats}).snapshot)
+    assert {own for _, own, _, _ in names_of(columns, find_key_pairs(columns, 0.9))} == {"room"}
+
+
+def test_a_role_refers_to_a_row_of_the_own_table_where_each_row_has_it(build):
+    numbers = range(100, 140)
+    persons = pd.DataFrame({"person_id": numbers, "spouse_id": [n ^ 1 for n in numbers], "code": [*numbers][::-1]})
+    columns = LakeColumns(build({"persons": persons}).snapshot)
+    found = names_of(columns, find_key_pairs(columns, 0.9))
+    assert set(found) == {("persons", "spouse_id", "persons", key) for key in ("person_id", "code")}
+
+
+def test_words_of_removed_tables_do_not_count(build):
+    shops = {"a/orders": {"id": range(100, 140), "at": [f"t{i}" for i in range(40)]}}
+    shops |= {"a/order lines": {"order": [100 + i % 30 for i in range(90)]}, "a/b": {"x": [1.5]}, "a/c": {"y": [2.5]}}
+    further = {f"a/order {name}": {name: [f"{name}{i}" for i in range(5)]} for name in ("k", "l", "m", "n", "o")}
+    alone, lake = (build({name: pd.DataFrame(one) for name, one in each.items()}) for each in (shops, shops | further))
+    lake.remove(list(further))
+    before, after = (own.join_graph().candidates for own in (alone, lake))
+    pd.testing.assert_frame_equal(before, after)
+    assert len(after) == 1

@@ -68,12 +68,15 @@ def is_number(values):
     return len(_integers(values)) == len(set(values))
 
 
-def _is_padded_serial(values):
-    """Whether texts are digits, of which some begin with zeros, that are integers from 0 or 1 on with few gaps."""
-    if not all(v.isdigit() for v in values) or is_number(values):
+def _is_text_serial(values):
+    """Whether digits, some of which begin with zeros, or nearly all of some texts are integers from 0 or 1 on with few gaps."""
+    if is_number(values):
         return False
-    low, high = min(map(int, values)), max(map(int, values))
-    return low in (0, 1) and len(set(values)) >= 0.8 * (high - low + 1)
+    numbers = [int(v) for v in set(values)] if all(v.isdigit() for v in values) else _integers(values)
+    if not numbers or len(numbers) < 0.8 * len(set(values)):
+        return False
+    low, high = min(numbers), max(numbers)
+    return low in (0, 1) and len(numbers) >= 0.8 * (high - low + 1)
 
 
 def chance(own, theirs):
@@ -85,7 +88,7 @@ def chance(own, theirs):
     shared = set(own) & set(theirs)
     bits = sum(map(value_bits, shared))
     ints, others = _integers(own), _integers(theirs)
-    if _is_padded_serial(own):
+    if _is_text_serial(own):
         return 1.0, 0.0
     has_range = len(others) == len(set(theirs))
     are_years = _is_years(own) and _is_years(theirs)
@@ -140,7 +143,7 @@ def number_features(query, candidate, table):
     own, theirs = set(own_rows), set(their_rows)
     mine, other = words(name), words(header)
     specific, their_specific, stem = ([w for w in ws if w not in _UNSPECIFIC] for ws in (mine, other, words(table)))
-    both = (is_number(own) and is_number(theirs)) or _is_padded_serial(own)
+    both = (is_number(own) and is_number(theirs)) or _is_text_serial(own)
     is_measure = bool(set(vocabulary.MEANINGS["measure"]) & {*mine, *other})
     is_generic = all(w in _GENERIC | _UNSPECIFIC for w in mine)
     is_same = both and mine == other and not (is_generic or is_measure or (_is_years(own) and _is_years(theirs)))
@@ -213,7 +216,7 @@ def features(query, companions, candidate, table, headers, holding):
         "smaller_containment": by_value * min(containments),
         "larger_containment": by_value * max(containments),
         "shared": math.log(1 + len(shared)),
-        "lone_shared": float(len(shared) == 1),
+        "lone_shared": float(len(shared) == 1 < len(own)),
         "cardinality": by_value * math.log(len(theirs)),
         "same_specific_header": is_same and not all(w in _GENERIC | _UNSPECIFIC for w in mine),
         "disjoint_headers": not is_same

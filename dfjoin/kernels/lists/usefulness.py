@@ -145,7 +145,7 @@ rare_containment         containment of the query, each value weighted by one ov
 spread                   mean of ln(columns that hold a shared value); as far as `by_chance`, ln of all columns
 smaller_, larger_        the smaller and the larger of the containment of the query in the candidate and the reverse,
                          times one minus `by_chance`
-shared, lone_shared      ln(1 + shared values), and whether only one value is shared
+shared, lone_shared      ln(1 + shared values), and whether only one value is shared of several that the query has
 cardinality              ln(distinct values of the candidate), times one minus `by_chance`
 same_specific_header     the headers have the same words, and not only words that stand in tables of any subject
 disjoint_headers         both headers have specific words, and no two begin alike
@@ -166,13 +166,13 @@ number_columns           share of the columns of the candidate's table that hold
 unnamed_numbers          both are numbers but no years, or the query has no letters, and no header says that they name
                          anything: measures, counts and ranks, see NAMING
 by_chance                1 for whole numbers that the ranges of the columns predict, less the more bits exceed it: 1
-                         for serial numbers, padded or not, and for what lies in a range that is full; 0 for texts and
-                         years
+                         for serial numbers, also padded or among few words, and for what lies in a range that is full;
+                         0 for other texts and years
 similar_size             the smaller number of values by the larger one, times `by_chance`, if the headers or the name
                          of the table relate the columns: same_key_header, alike_header or names_key
 refers                   `by_chance`, if they do, the query repeats its values, and the candidate holds each once
-same_key_header          both are numbers (or the query padded serial numbers) with the same specific header, and it
-                         names no measure
+same_key_header          both are numbers, or the query serial numbers as texts, with the same specific header, and
+                         it names no measure
 alike_header             both are numbers; the specific words of one header are short for those of the other one
 names_key                both are numbers; the candidate is the identifier of its table, which the query's header names
 measured                 both are numbers, and a header says that they were measured or counted
@@ -272,7 +272,7 @@ class QueryNumbers(NamedTuple):
     has_digits_alone: bool
     is_naming: bool
     is_measure: bool
-    is_padded_serial: bool
+    is_text_serial: bool
 
 
 @njit_inner
@@ -366,7 +366,7 @@ def _set_values(sums, record, query, out):
     own, theirs = matched / n_query, matched / size
     bits, by_chance = float(sums[BITS]) / SCALE, 0.0
     has_integers = query.integers.shape[0] > 0 and (query.is_number or record[HIGH] >= record[LOW])
-    if query.is_padded_serial:
+    if query.is_text_serial:
         bits, by_chance = 0.0, 1.0
     elif has_integers and not (query.is_years and record[IS_YEARS] != 0.0):
         by_chance, beyond = _weigh_range(record, query, matched)
@@ -381,7 +381,7 @@ def _set_values(sums, record, query, out):
     out[AT.larger_containment] = max(own, theirs) * is_by_value
     out[AT.covered] = max(own, theirs)
     out[AT.shared] = math.log(1.0 + matched)
-    out[AT.lone_shared] = matched <= 1.0
+    out[AT.lone_shared] = matched <= 1.0 and n_query > 1.0
     out[AT.cardinality] = record[LOG_CARDINALITY] * is_by_value
     out[AT.by_chance] = by_chance
     _set_kinds(record, query, out)
@@ -406,7 +406,7 @@ def _set_numbers(record, query, mark, is_key, by_chance, own, out):
     """Write what headers say of two columns of whole numbers, and the sizes of those that they relate."""
     has_number = query.is_number and record[KIND] == 2.0
     has_years = query.is_years and record[IS_YEARS] != 0.0
-    are_numbers = query.is_padded_serial or has_number
+    are_numbers = query.is_text_serial or has_number
     is_measure = query.is_measure or mark & IS_MEASURE != 0
     names_alone = are_numbers and not (query.is_generic or is_measure)
     is_same, is_alike = names_alone and mark & SAME != 0 and not has_years, names_alone and mark & ALIKE != 0
@@ -431,7 +431,7 @@ def _set_named(known, column, tables, query, marks, by_chance, own, out):
     mark = _marks_of_header(header, known.headers, query, marks)
     of_table = _marks_of_table(table, tables, query)
     is_same, is_companion = mark & SAME != 0, mark & IN_FRAME != 0
-    is_key = (query.is_padded_serial or (query.is_number and record[KIND] == 2.0)) and not query.is_generic
+    is_key = (query.is_text_serial or (query.is_number and record[KIND] == 2.0)) and not query.is_generic
     if is_key:
         is_key = of_table & OF_TABLE != 0 and is_identifier(header, known.headers, table, tables.names, query.header)
     is_new = known.headers.joined[header] != 0 and not (is_same or is_companion)
@@ -453,7 +453,7 @@ def _most_probable(record, query, model, out):
     if query.companions.shape[0] == 0:
         out[AT.other_headers] = 0.0
         out[AT.same_folder] = 0.0
-    if not (query.is_padded_serial or (query.is_number and record[KIND] == 2.0)):
+    if not (query.is_text_serial or (query.is_number and record[KIND] == 2.0)):
         for feature in _OF_NUMBERS:
             out[feature] = 0.0
     return _probability(out, model.score)

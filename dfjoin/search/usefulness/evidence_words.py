@@ -87,7 +87,7 @@ _FLAGS = {
     "unnamed_numbers": "the values are numbers, and neither header says that they name anything",
     "numeric_header": "your header is a number",
     "same_folder": "the table lies in the folder of the table whose headers are most like your frame's",
-    "lone_shared": "only one value is shared",
+    "lone_shared": "only one of your values is shared",
     "unique_query": "none of your values occurs twice",
 }
 """Features that are 1 or 0 → what is said where they are 1."""

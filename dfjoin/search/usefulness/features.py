@@ -66,8 +66,8 @@ class QueryFacts:
         Its name says that numbers under it name something; that they were measured or counted.
     integers : ndarray of int64, sorted
         The values that are integers.
-    is_padded_serial : bool
-        Texts of digits, which are serial numbers apart from the zeros in front of them.
+    is_text_serial : bool
+        Texts that are serial numbers with zeros in front of them, or nearly all of which are serial numbers.
     """
 
     header: HeaderWords
@@ -84,7 +84,7 @@ class QueryFacts:
     is_naming: bool
     is_measure: bool
     integers: NDArray[np.int64]
-    is_padded_serial: bool
+    is_text_serial: bool
 
 
 def query_facts(query: QueryColumn) -> QueryFacts:
@@ -110,16 +110,20 @@ def query_facts(query: QueryColumn) -> QueryFacts:
         is_naming=is_naming(header),
         is_measure=any(mark & MEASURE for mark in marks),
         integers=as_read_only(query.held_integers),
-        is_padded_serial=is_text and _is_padded_serial(query),
+        is_text_serial=is_text and _is_text_serial(query),
     )
 
 
-def _is_padded_serial(query: QueryColumn) -> bool:
+def _is_text_serial(query: QueryColumn) -> bool:
     """Tell whether the values are digits that are serial numbers without the zeros in front of them."""
-    if query.digit_range is None:
+    n, integers = query.n_values, query.held_integers
+    if query.digit_range is not None:
+        low, high = query.digit_range
+    elif integers.size >= max(1, SERIAL_SHARE * n):
+        n, low, high = integers.size, int(integers[0]), int(integers[-1])
+    else:
         return False
-    low, high = query.digit_range
-    return low in (0, 1) and query.n_values >= SERIAL_SHARE * (high - low + 1)
+    return low in (0, 1) and n >= SERIAL_SHARE * (high - low + 1)
 
 
 @lru_cache(maxsize=8)
@@ -302,5 +306,5 @@ def query_numbers(facts: QueryFacts, total_weight: float) -> QueryNumbers:
         facts.has_digits_alone,
         facts.is_naming,
         facts.is_measure,
-        facts.is_padded_serial,
+        facts.is_text_serial,
     )

@@ -16,4 +16,10 @@ def test_a_lone_shared_value_is_told(build):
     towns = [f"town number {i}" for i in range(30)]
     lake = build({"t": pd.DataFrame({"place": ["town number 3", "x", "y", "z"], "rain": [1.5, 2.5, 3.5, 4.5]})})
     told = pd.DataFrame({"town": towns}).discover_joinable("town", lake, min_score=0).explain(0)
-    assert "only one value is shared" in told.evidence_against
+    assert "only one of your values is shared" in told.evidence_against
+
+
+def test_a_query_of_one_value_can_share_no_more(build):
+    lake = build({"t": pd.DataFrame({"town": ["town number 3", "x", "y", "z"], "rain": [1.5, 2.5, 3.5, 4.5]})})
+    told = pd.DataFrame({"town": ["town number 3"]}).discover_joinable("town", lake, min_score=0).explain(0)
+    assert not [line for line in (*told.evidence_for, *told.evidence_against) if "only one of" in line]

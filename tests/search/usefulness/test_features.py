@@ -27,6 +27,7 @@ TABLES = {
     "codes": {"code": ["0071", "0072", "kx9", "zz"], "town_code": TOWNS[5:9]},
     "years": {"year": range(1980, 2004), "total": range(24)},
     "customers": {"customer_number": [70211, 70954, 71002, 74440, 79001], "house_no": ["1", "2", "3b", "9", "11"]},
+    "generals": {"number": [*map(str, range(1, 12)), "acting"], "general": TOWNS[:12]},
     "widths": {"width": ["02", "05", "07", "99", "3"], "points": [4, 5, 6, 7, 70211]},
 }
 FRAMES = {
@@ -40,6 +41,8 @@ FRAMES = {
     "padded": {"nr": [f"{i:02d}" for i in range(1, 20)], "town": TOWNS[:19]},
     "short": {"spec": [1, 2, 3, 5, 8, 8], "cust_no": [70211, 70954, 71002, 70211, 70211, 90000]},
     "mixed": {"house": ["1", "2", "7", "12a"], "x": TOWNS[:4]},
+    "worded": {"tie no": [*map(str, range(1, 9)), "EF"], "town": TOWNS[:9]},
+    "one": {"town": [TOWNS[3]] * 2, "people": [907, 907]},
 }
 
 

@@ -52,6 +52,15 @@ def test_serial_numbers_of_unrelated_tables_are_no_hits(build):
             assert dfjoin.auto_join(df, lake, on=on, on_no_match="ignore").shape == df.shape
 
 
+def test_a_word_among_serial_numbers_adds_nothing(build):
+    generals = {"number": [*map(str, range(1, 28)), "(acting)"], "general": [f"g{i}" for i in range(28)]}
+    lake = build({"chiefs": pd.DataFrame(generals), "rain": pd.DataFrame({"mm": [1.5, 2.5]})})
+    df = pd.DataFrame({"round": [*map(str, range(1, 23)), "EF"], "score": [i + 0.5 for i in range(23)]})
+    assert df.discover_joinable("round", lake, min_score=0)["score"].max() < 0.5
+    for on in (None, "round"):
+        assert dfjoin.auto_join(df, lake, on=on, on_no_match="ignore").shape == df.shape
+
+
 def test_padding_a_serial_number_adds_nothing(build):
     lake = build(lake_of_numbers(np.random.default_rng(2)))
     for header in ("pk", "precinct", "no"):
