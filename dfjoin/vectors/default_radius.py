@@ -133,7 +133,7 @@ def _trials(
 def _shares_within(
     changed: NDArray[np.float32], rows: NDArray[np.float32], steps: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return which share of some texts lies within each radius of a changed value, on average of the usual and of all."""
+    """Return which share of some texts lies within each radius of changed values: means of the usual, and of all."""
     counts = np.zeros((changed.shape[0], steps.size + 1), np.int32)
     least = 1 - 2 * (steps[-1] + _STEPS[0]) ** 2  # the cosine of a larger radius
     for start in range(0, changed.shape[0], _BLOCK):
