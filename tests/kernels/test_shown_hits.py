@@ -39,14 +39,16 @@ def naive_first(own, hits):
 
 def fold(order, hits, limit):
     n, size = hits.useful.size, 1 << int(4 * order.size + 15).bit_length()
-    indptr, members, is_first = np.zeros(limit + 1, np.int64), np.full(n, -1), np.zeros(n, np.uint8)
+    indptr, members, first, n_first = np.zeros(limit + 1, np.int64), np.full(n, -1), np.full(n, -1), np.full(limit, -1)
     keys, numbers = np.empty(size, np.uint64), np.zeros(size, np.int32)
-    families = Families(indptr, members, is_first, np.zeros(n, np.int32), keys, numbers)
+    families = Families(indptr, members, first, n_first, np.zeros(n, np.int32), keys, numbers)
     n_families = fold_families(order, hits, limit, families)
     ends = indptr[: n_families + 1].tolist()
     spans = list(zip(ends, ends[1:], strict=False))
-    assert ends[0] == 0 and not is_first[ends[-1] :].any()
-    return [members[a:b].tolist() for a, b in spans], [members[a:b][is_first[a:b] > 0].tolist() for a, b in spans]
+    assert ends[0] == 0
+    found = [members[a:b].tolist() for a, b in spans]
+    firsts = [first[a : a + m].tolist() for (a, _), m in zip(spans, n_first.tolist(), strict=False)]
+    return found, [[own[i] for i in heads] for own, heads in zip(found, firsts, strict=True)]
 
 
 def some_hits(rng, n, n_keys):
@@ -71,6 +73,12 @@ def test_a_shared_content_joins_two_families_from_there_on():
         np.ones(4), np.ones(4, np.int64), np.arange(4), *np.array([[1, 2, 2, 1], [8, 9, 8, 9]], np.uint64)
     )
     assert fold(np.arange(4), hits, 4) == ([[0, 3], [1, 2]], [[3], [2]])
+
+
+def test_rows_of_two_hundred_members_that_share_the_most_are_compared():
+    matched = np.where(np.arange(300) == 5, 1, 2)
+    hits = FoldedHits(np.ones(300), matched, np.arange(300), *np.ones((2, 300), np.uint64))
+    assert fold(np.arange(300), hits, 1) == ([list(range(300))], [[200]])
 
 
 def naive_new_columns(column, tables, known, limit):

@@ -79,7 +79,11 @@ OPTIONS = {
         {"k": 6, "families": False, "min_score": 0.0, "tables": "*1*"},
     ],
     "transform": [{}, {"rank": "matched", "k": 2}, {"k": None}],
-    "fuzzy": [{"rank": "matched", "k": 3}, {"rank": "matched", "radius": 0.3, "count": "all"}],
+    "fuzzy": [
+        {"rank": "matched", "k": 3},
+        {"rank": "matched", "radius": 0.3, "count": "all"},
+        {"rank": "matched", "metric": "tokens"},
+    ],
 }
 
 

@@ -146,6 +146,27 @@ def test_modes_by_program_and_by_distance(spark, tmp_path):
         assert found.dfjoin.report()["tasks"] == {**counted, "search": 2, "merge": 1}
 
 
+def test_words_in_another_order_are_found_and_join(spark, build):
+    spark_ext.enable(spark)
+    lake = build({"staff": pd.DataFrame({"who": ["Stone, Ann", "Rivers Bob", "Cem O'Hill"], "room": [1, 2, 3]})})
+    lake.add({"more": pd.DataFrame({"whom": ["ann stone", "Dora"], "x": [4, 5]})}, engine="inline", progress=False)
+    df, sdf = pair(spark, name=["Ann Stone", "bob riverss", "hill o cem", "Dora Hill", None], n=list(range(5)))
+    options = {"mode": "fuzzy", "metric": "tokens"}
+    for order in ({}, {"rank": "useful", "min_score": 0.0}):
+        want = df.discover_joinable("name", lake, **order, **options)
+        assert dict(zip(want["table"], want["matched"], strict=True)) == {"staff": 3, "more": 1}
+        for where in WHERE:
+            found = sdf.discover_joinable("name", lake, where=where, **order, **options)
+            equal(found, want)
+            equal(spark_ext.pairs(found, sdf, 0), want.pairs(0))
+    hits = df.discover_joinable("name", lake, tables="staff", **options)
+    joined = df.auto_join(hits, columns=["room"])
+    assert joined["room"].fillna(0).tolist() == [1, 2, 3, 0, 0]
+    for other in (hits, joined.attrs["dfjoin"]["plan"]):
+        wide = sdf.auto_join(other, columns=["room"]) if other is hits else sdf.auto_join(other)
+        assert rows(wide.orderBy("n")) == rows(joined)
+
+
 def test_types_and_nulls_of_the_query(spark, build):
     spark_ext.enable(spark)
     lake = build(

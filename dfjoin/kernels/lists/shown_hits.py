@@ -30,16 +30,18 @@ class FoldedHits(NamedTuple):
 
 
 class Families(NamedTuple):
-    """Receives the families; all but `members` are zeros at first.
+    """Receives the families; `indptr`, `owner` and `numbers` are zeros at first.
 
-    Family f is ``members[indptr[f] : indptr[f + 1]]``, in the order of candidates; `is_first` is 1 for those members
-    of which one stands for its family. `keys` and `numbers`, both a power of two long, are a hash table of the
-    families, and `owner` has the family of each candidate that was not folded yet, from 1 on.
+    Family f is ``members[indptr[f] : indptr[f + 1]]``, in the order of candidates; one of the first ``n_first[f]``
+    entries of `first` from ``indptr[f]`` on, counted from its first member, stands for it. `keys` and `numbers`, both
+    a power of two long, are a hash table of the families, and `owner` has the family of each candidate that was not
+    folded yet, from 1 on.
     """
 
     indptr: NDArray[np.int64]
     members: NDArray[np.int64]
-    is_first: NDArray[np.uint8]
+    first: NDArray[np.int64]
+    n_first: NDArray[np.int64]
     owner: NDArray[np.int32]
     keys: NDArray[np.uint64]
     numbers: NDArray[np.int32]
@@ -80,26 +82,25 @@ def _add_member(place, families):
 
 
 @njit_inner
-def _mark_first(start, end, hits, families):
-    """Mark the members of a family of which one stands for it."""
-    members, is_first = families.members, families.is_first
-    best, most_matched, most_rows = 0.0, np.int64(-1), np.int64(-1)
+def _list_first(start, end, hits, families):
+    """List the members of a family of which one stands for it; return how many they are."""
+    least = _NEARLY_BEST * hits.useful[families.members[start]]
+    most_matched, most_rows, n_compared, n = np.int64(-1), np.int64(-1), np.int64(0), np.int64(0)
     for i in range(start, end):
-        best = max(best, hits.useful[members[i]])
-    for i in range(start, end):
-        is_first[i] = hits.useful[members[i]] >= _NEARLY_BEST * best
-        if is_first[i]:
-            most_matched = max(most_matched, hits.matched[members[i]])
-    n_compared = 0
-    for i in range(start, end):
-        if hits.matched[members[i]] < most_matched or n_compared == _MOST_COMPARED:
-            is_first[i] = 0
-        if is_first[i]:
-            n_compared += 1
-            most_rows = max(most_rows, hits.n_rows[members[i]])
-    for i in range(start, end):
-        if hits.n_rows[members[i]] < most_rows:
-            is_first[i] = 0
+        place = families.members[i]
+        matched, n_rows = hits.matched[place], hits.n_rows[place]
+        if hits.useful[place] < least or matched < most_matched:
+            continue
+        if matched > most_matched:
+            most_matched, most_rows, n_compared = matched, np.int64(-1), np.int64(0)
+        n_compared += 1
+        if n_compared > _MOST_COMPARED or n_rows < most_rows:
+            continue
+        if n_rows > most_rows:
+            most_rows, n = n_rows, np.int64(0)
+        families.first[start + n] = i - start
+        n += 1
+    return n
 
 
 @njit_lean
@@ -109,7 +110,7 @@ def fold_families(order, hits, limit, families):
     Parameters
     ----------
     order : ndarray of int64, shape (m,)
-        Candidates, the most useful first; may lack some.
+        Candidates, the most useful first; may lack some, which are no more useful.
     hits : FoldedHits
     limit : int
         Families at most.
@@ -164,7 +165,7 @@ def fold_families(order, hits, limit, families):
         if owner[place] != 0:
             _add_member(place, families)
     for family in range(n_families):
-        _mark_first(indptr[family], indptr[family + 1], hits, families)
+        families.n_first[family] = _list_first(indptr[family], indptr[family + 1], hits, families)
     return n_families
 
 

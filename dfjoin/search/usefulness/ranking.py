@@ -228,16 +228,17 @@ class _Ranking:
         Returned are the members of each family; first stands, of those that may, the one with the last name.
         """
         n, most = len(self._hits), order.size if limit is None else min(limit, order.size)
-        indptr, members, is_first = np.zeros(most + 1, np.int64), np.empty(n, np.int64), np.zeros(n, np.uint8)
+        indptr, members = np.zeros(most + 1, np.int64), np.empty(n, np.int64)
+        first, n_first = np.empty(n, np.int64), np.empty(most, np.int64)
         size = table_size(2 * order.size)
         table = np.empty(size, np.uint64), np.zeros(size, np.int32)
-        families = Families(indptr, members, is_first, np.zeros(n, np.int32), *table)
+        families = Families(indptr, members, first, n_first, np.zeros(n, np.int32), *table)
         hits = FoldedHits(self._useful, self._hits.matched_rows, self._n_rows, *self._keys)
         ends = indptr[: fold_families(order, hits, most, families) + 1].tolist()
         found = [members[start:end] for start, end in pairwise(ends)]
         if ends[-1] > len(found):
-            for own, start in zip(found, ends, strict=False):
-                places = is_first[start : start + own.size].nonzero()[0].tolist()
+            for own, start, count in zip(found, ends, n_first.tolist(), strict=False):
+                places = first[start : start + count].tolist()
                 if len(places) > 1:
                     names = [self._name(place) for place in own[places].tolist()]
                     places = [places[names.index(max(names))]]
