@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 from pyspark.sql import functions as F
 
 from spark_ext.session import without_pandas_warning
-from spark_ext.transfer import collect, to_spark
+from spark_ext.transfer import collect, context_of, to_spark
 
 __all__ = ["TAG", "arrow_function", "described", "in_tasks", "is_local", "kept", "n_cores", "task_keys", "this_python"]
 
@@ -60,7 +60,7 @@ def described(spark: Any, what: str) -> Iterator[None]:
 @contextlib.contextmanager
 def _labelled(spark: Any, what: str) -> Iterator[None]:
     """Set the labels of jobs, and put those of the caller back."""
-    context = _context(spark)
+    context = context_of(spark)
     labels: Any = spark if context is None else context
     prefix = "" if context is None else "Job"  # the methods of a context are named so
     is_new = TAG not in getattr(labels, f"get{prefix}Tags")()
@@ -79,17 +79,9 @@ def _labelled(spark: Any, what: str) -> Iterator[None]:
             getattr(labels, f"remove{prefix}Tag")(TAG)
 
 
-def _context(spark: Any) -> Any:
-    """Return the context of a classic session, None on Connect."""
-    try:
-        return spark.sparkContext
-    except Exception:  # what Connect raises for that differs between versions
-        return None
-
-
 def is_local(spark: Any) -> bool:
     """Tell whether the workers are processes of this machine."""
-    context = _context(spark)
+    context = context_of(spark)
     return context is not None and re.match(r"local(\[|$)", context.master) is not None
 
 
@@ -98,7 +90,7 @@ _cores: WeakKeyDictionary[Any, int] = WeakKeyDictionary()
 
 def n_cores(spark: Any) -> int:
     """Return how many tasks of a session run at once, at least 1; on Connect a job counts them, once in a session."""
-    context = _context(spark)
+    context = context_of(spark)
     if context is not None:
         return max(1, int(context.defaultParallelism))
     if spark not in _cores:  # a range without a number of parts has one for each core
@@ -119,7 +111,7 @@ def this_python(spark: Any) -> Iterator[None]:
     A session that was started without ``PYSPARK_PYTHON`` runs ``python3`` of the path, which may lack dfjoin. Other
     functions of the session keep the Python that it was started with.
     """
-    context = _context(spark) if is_local(spark) else None
+    context = context_of(spark) if is_local(spark) else None
     if context is None:
         with without_pandas_warning():
             yield

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import signal
+import threading
 import time
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any
@@ -19,7 +21,17 @@ from dfjoin.errors import EngineError
 from dfjoin.values.frames import arrow_to_series
 from spark_ext.session import without_pandas_warning
 
-__all__ = ["JobCounts", "collect", "count_rows", "counting", "pickled_for_tasks", "quoted", "to_pandas", "to_spark"]
+__all__ = [
+    "JobCounts",
+    "collect",
+    "context_of",
+    "count_rows",
+    "counting",
+    "pickled_for_tasks",
+    "quoted",
+    "to_pandas",
+    "to_spark",
+]
 
 
 @dataclass
@@ -89,11 +101,9 @@ def collect(frame: Any) -> pa.Table:
     pyarrow.Table
     """
     spark = frame.sparkSession
-    tag = f"dfjoin-{uuid.uuid4().hex}"
-    spark.addTag(tag)
     begin = time.perf_counter()
     try:
-        with without_pandas_warning():
+        with without_pandas_warning(), _stopped_by_interrupts(spark, f"dfjoin-{uuid.uuid4().hex}"):
             table = frame.toArrow()
         counted = _counted.get()
         if counted is not None:
@@ -101,17 +111,81 @@ def collect(frame: Any) -> pa.Table:
             counted.bytes_here += table.nbytes
             counted.job_seconds = round(counted.job_seconds + time.perf_counter() - begin, 3)
         return table
-    except KeyboardInterrupt:
-        spark.interruptTag(tag)
-        raise
     except Exception as error:
         if not any(condition in str(error) for condition in _CANCELLED):
             raise
         if "cancellation of all jobs" in str(error):  # pyspark's own handler of Ctrl-C came first
             raise KeyboardInterrupt from error
         raise EngineError("the jobs were cancelled, by their tag or group; call again") from error
+
+
+def context_of(spark: Any) -> Any:
+    """Return the context of a classic session, None on Connect."""
+    try:
+        return spark.sparkContext
+    except Exception:  # what Connect raises for that differs between versions
+        return None
+
+
+@contextlib.contextmanager
+def _stopped_by_interrupts(spark: Any, tag: str) -> Iterator[None]:
+    """Give the jobs of this thread a tag; Ctrl-C cancels those that run, and those that begin later."""
+    context = context_of(spark)
+    if context is None:
+        add, remove, cancel = spark.addTag, spark.removeTag, spark.interruptTag
+    else:  # a tag of a session is known to the thread alone that gave it
+        add, remove, cancel = context.addJobTag, context.removeJobTag, context.cancelJobsWithTag
+    add(tag)
+    try:
+        with _repeated_at_interrupts(lambda: cancel(tag)):
+            yield
+    except KeyboardInterrupt:
+        cancel(tag)
+        raise
     finally:
-        spark.removeTag(tag)
+        remove(tag)
+
+
+_PAUSE = 0.2
+"""Seconds between two cancellations."""
+
+
+@contextlib.contextmanager
+def _repeated_at_interrupts(cancel: Callable[[], Any]) -> Iterator[None]:
+    """Cancel jobs again and again from Ctrl-C to the end of what waits for them; the handler of Ctrl-C is called then.
+
+    Called at once, pyspark's handler cancels the jobs that run and raises; pyspark's code waits for the end of the one
+    that it collects all the same, for ever if that begins a moment later, or if nobody has come for its rows yet. A
+    second Ctrl-C calls it at once.
+    """
+    before = signal.getsignal(signal.SIGINT)
+    if threading.current_thread() is not threading.main_thread() or not callable(before):
+        yield
+        return
+    noted: list[tuple[int, Any]] = []
+    is_over = threading.Event()
+
+    def repeat() -> None:
+        with contextlib.suppress(Exception):  # the session has ended, and its jobs with it
+            cancel()
+            while not is_over.wait(_PAUSE):
+                cancel()
+
+    def handle(number: int, frame: Any) -> None:
+        noted.append((number, frame))
+        if len(noted) > 1:
+            before(number, frame)
+        threading.Thread(target=repeat, daemon=True).start()
+
+    signal.signal(signal.SIGINT, handle)
+    try:
+        yield
+    finally:
+        is_over.set()
+        if signal.getsignal(signal.SIGINT) is handle:
+            signal.signal(signal.SIGINT, before)
+        if noted:
+            before(*noted[0])
 
 
 def count_rows(frame: Any) -> int:

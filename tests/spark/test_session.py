@@ -137,6 +137,42 @@ def test_ctrl_c_during_the_start_leaves_no_java(own_spark, tmp_path):
     assert not [pid for pid in started if os.path.exists(f"/proc/{pid}")]
 
 
+@pytest.mark.skipif(os.name != "posix", reason="signals")
+@pytest.mark.parametrize("handler", ["pyspark", "of its own"])
+def test_ctrl_c_before_a_job_begins_stops_it(spark, monkeypatch, handler):
+    """pyspark's handler cancels the jobs that run; here Java has been asked for the rows, and waits for who takes them."""
+    from pyspark.sql.pandas import conversion
+
+    from spark_ext.transfer import collect
+
+    context, connect = spark.sparkContext, conversion._load_from_socket
+    error = KeyboardInterrupt if handler == "pyspark" else TimeoutError
+
+    def interrupt(*arguments):
+        signal.raise_signal(signal.SIGINT)
+        return connect(*arguments)
+
+    def own(number, frame):
+        raise TimeoutError
+
+    before = signal.getsignal(signal.SIGINT)
+    monkeypatch.setattr(conversion, "_load_from_socket", interrupt)
+    context.setJobGroup(f"ctrl-c {handler}", "")
+    try:
+        if handler != "pyspark":
+            signal.signal(signal.SIGINT, own)
+        used = signal.getsignal(signal.SIGINT)
+        with pytest.raises(error):
+            collect(spark.range(0, 200_000_000, 1, 4).selectExpr("max(hash(cast(id as string)))"))
+        assert signal.getsignal(signal.SIGINT) is used
+    finally:
+        signal.signal(signal.SIGINT, before)
+        context.setLocalProperty("spark.jobGroup.id", None)
+    tracker = context.statusTracker()
+    states = {tracker.getJobInfo(job).status for job in tracker.getJobIdsForGroup(f"ctrl-c {handler}")}
+    assert states <= {"FAILED"} and not list(context.getJobTags())
+
+
 FULL = """
 import resource
 import sys
