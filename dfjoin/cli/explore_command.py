@@ -16,6 +16,7 @@ Search, join, transform and search again on a page in the browser.
   dfjoin explore lake.dfjoin                 bring a table on the page
   dfjoin explore lake.dfjoin orders.csv      begin with a table
   dfjoin explore data/                       builds an index in your cache first
+  dfjoin explore data/ orders.csv            and opens the table when it is there
 
 The page is served on this machine alone, at an address with a secret token; Ctrl-C ends it. With --host others reach
 it: who has the address may see the lake and every table that was brought."""

@@ -128,9 +128,9 @@ def _simple_step(given: dict[str, Any], state: TableState) -> Any:
         return Retype(column, given["type"])
     if kind == "group":
         return Group(columns, {name: rule for name, rule in given["measures"].items() if name not in columns})
-    if kind == "filter" and column in state.frame.columns:
+    if kind == "filter":
         operator, text = given["operator"], given["value"]
-        if operator in ("is missing", "is there", "contains"):
+        if operator in ("is missing", "is there", "contains") or column not in state.frame.columns:
             return Filter(column, operator, text)
         return Filter(column, operator, *typed_value(state.frame[column], text))
     raise InvalidParameterError(TEXTS["no_step"])

@@ -51,20 +51,23 @@ class SearchWay:
         The smallest, the largest and the usual radius; None: it has none.
     unit : str
         Of the radius.
+    command : str
+        Of the shell, which prepares an index for it; empty: none is needed, or there is none.
     """
 
     arguments: dict[str, Any]
     is_ranked: bool = True
     radius: tuple[float, float, float] | None = None
     unit: str = "fraction"
+    command: str = ""
 
 
 WAYS = {
     "equal": SearchWay({}),
-    "large": SearchWay({"mode": "lsh"}),
-    "program": SearchWay({"mode": "transform"}),
+    "large": SearchWay({"mode": "lsh"}, command="add-signatures"),
+    "program": SearchWay({"mode": "transform"}, command="add-patterns"),
     "spelling": SearchWay({"mode": "fuzzy"}, is_ranked=False, radius=(0.05, 0.5, 0.2)),
-    "meaning": SearchWay({"mode": "embedding"}, is_ranked=False, radius=(0.05, 0.6, 0.3)),
+    "meaning": SearchWay({"mode": "embedding"}, is_ranked=False, radius=(0.05, 0.6, 0.3), command="add-vectors"),
     "places": SearchWay({"mode": "embedding"}, is_ranked=False, radius=(0.1, 50.0, 5.0), unit="km"),
 }
 """Name of a way in an address → the way; what people read stands in the texts."""
@@ -153,8 +156,12 @@ def search_form(fields: Any, state: TableState) -> SearchForm:
         raise InvalidParameterError(refusal("key_none"))
     way = fields.get("way", "places" if is_place(list(on)) else "equal")
     least = fields.get("least", "plausible")
-    if way not in WAYS or least not in _SHARES:
+    if way not in WAYS:
         raise InvalidParameterError(refusal("one_of", "way", shortlist(WAYS, 6), way))
+    if least not in _SHARES:
+        raise InvalidParameterError(refusal("one_of", "least", shortlist(_SHARES), least))
+    if way == "places" and len(on) == 1:
+        raise InvalidParameterError(refusal("key_places"))
     period = fields.get("period", "")
     if period and period not in _PERIODS:
         raise InvalidParameterError(refusal("one_of", "period", shortlist(_PERIODS), period))

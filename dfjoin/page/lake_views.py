@@ -40,9 +40,10 @@ def _left_out(lake: Any) -> list[tuple[str, int, list[str]]]:
 
 
 def refresh(visit: Visit) -> Response:
-    """Go to the latest version of the index."""
+    """Go to the latest version of the index, and back to the search that needs it."""
     visit.work.refresh()
-    return visit.go("/lake")
+    path = str(visit.fields.get("to", ""))
+    return visit.go(path if path.startswith("/s/") else "/lake")
 
 
 def show_table(visit: Visit) -> Response:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from typing import Any
 
 import numpy as np
@@ -86,9 +87,18 @@ def search(visit: Visit) -> Response:
         narrowing={name: visit.fields.get(name, "") for name in ("verdict", "folder", "word")},
         why=why,
         problem=problem,
+        command=_preparing(visit, form, problem),
+        newer=visit.work.newer_version() if problem else None,
         others=[name for name in state.frame.columns if name not in form.on][:8],
         as_table=visit.fields.get("view") == "table",
     )
+
+
+def _preparing(visit: Visit, form: SearchForm, problem: str) -> str:
+    """Write the command that prepares the index for a way of search; empty where the problem is another one."""
+    command = WAYS[form.way].command
+    is_missing = bool(command) and f"add them with `lake.{command.replace('-', '_')}()`" in problem
+    return f"dfjoin {command} {shlex.quote(str(visit.work.lake.path))}" if is_missing else ""
 
 
 def _has_dates(state: TableState, form: SearchForm, hits: Any) -> bool:

@@ -88,7 +88,7 @@ def explore(
         A lake, an index, or a directory of tables: an index of it is built in the user's cache first, while the page
         says so.
     df : DataFrame or path, optional
-        The table to begin with.
+        The table to begin with; of a directory it is opened when the index is there.
     host, port, open_browser
         As in `dfjoin.Lake.explore`.
 
@@ -130,14 +130,16 @@ def _site_of(source: Any, df: Any, make: Any) -> tuple[Any, str]:
 
     home = _home()
     lake = source if isinstance(source, Lake) else _opened(source)
+    if isinstance(df, (str, os.PathLike)) and not Path(df).is_file():
+        raise InvalidParameterError(f"`table` must be an existing file, got {str(df)!r}; check the spelling")
     if lake is not None:
         work = _work(lake, home)
-        return make(work), _first_path(work, df)
-    if df is not None:
-        raise InvalidParameterError("`df` needs an index, and `source` is a directory of tables; build the index first")
+        return make(work), "/" if df is None else _first_path(work, df)
     place = str(Path(source).resolve())
     index = home / "indexes" / f"{hashlib.sha256(place.encode()).hexdigest()[:16]}.dfjoin"
     site = make(None)
+    if df is not None:
+        site.begin = lambda work: _first_path(work, df)
 
     def build(tell: Callable[[Any], None]) -> Any:
         return _work(_built(place, index, tell), home)
@@ -191,12 +193,8 @@ def _first_path(work: Any, df: Any) -> str:
     """Keep the table to begin with; return the path of its page."""
     from dfjoin.page.given_table import read_own
 
-    if df is None:
-        return "/"
     if not isinstance(df, pd.DataFrame):
         path = Path(df)
-        if not path.is_file():
-            raise InvalidParameterError(f"`table` must be an existing file, got {str(df)!r}; check the spelling")
         return f"/s/{work.start_with_file(path.name, path, read_own)}"
     with tempfile.TemporaryDirectory() as directory:
         return f"/s/{work.start_with_frame(df, Path(directory) / 'frame.parquet')}"

@@ -246,7 +246,7 @@ class Retype:
         is_there = cells.notna()
         if is_there.any() and not changed[is_there].notna().any():
             raise InvalidParameterError(
-                refusal("step_type", self.column, TEXTS["kinds"][self.type], cells[is_there].iloc[0])
+                refusal("step_type", self.column, TEXTS["kinds"][self.type], str(cells[is_there].iloc[0]))
             )
         df = df.copy(deep=False)
         df[self.column] = changed

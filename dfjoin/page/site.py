@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import mimetypes
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -83,6 +84,8 @@ class Site:
     def __init__(self, work: Work | None, progress: BuildProgress | None = None) -> None:
         self.work = work
         self.progress = progress
+        self.begin: Callable[[Work], str] | None = None
+        """Opens the table to begin with, once the index is built; returns the path of its page."""
         self.at_once = asyncio.Semaphore(_AT_ONCE)
 
 

@@ -41,6 +41,12 @@ def home(visit: Visit) -> Response:
     progress = visit.site.progress
     if visit.site.work is None:
         return visit.render("building.html", progress=progress)
+    begin = visit.site.begin
+    if begin is not None:
+        if "hx-request" in visit.request.headers:  # of the page that waits: it goes on as a whole
+            return Response(headers={"HX-Redirect": "/"})
+        visit.site.begin = None
+        return visit.go(begin(visit.work))
     return visit.render("home.html", tables=_tables(visit))
 
 

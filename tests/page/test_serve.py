@@ -96,8 +96,31 @@ def test_a_directory_of_tables_is_indexed_first_and_read_again_when_it_changes(t
         page.stop()
         assert "lands.csv" in text and text.count('class="table-list"') == 1 and text.count("<li>") == n_tables
         pd.DataFrame({"land": ["Oman"], "m": [3]}).to_csv(data / "more.csv", index=False)
-    with pytest.raises(InvalidParameterError, match="`df` needs an index, and `source` is a directory of tables"):
-        serve.explore(data, pd.DataFrame(), open_browser=False)
+
+
+@pytest.mark.parametrize("kind", ["file", "frame", "broken"])
+def test_a_table_is_opened_when_its_directory_is_indexed(tmp_path, kind):
+    data, given = tmp_path / "data", tmp_path / "mine.csv"
+    data.mkdir()
+    pd.DataFrame({"land": ["Peru", "Chad"], "n": [1, 2]}).to_csv(data / "lands.csv", index=False)
+    given.write_text("" if kind == "broken" else "country,year\nPeru,1999\n")
+    with pytest.raises(InvalidParameterError, match=r"must be an existing file, got '.*none.csv'; check the spelling"):
+        serve.explore(data, str(tmp_path / "none.csv"), open_browser=False)
+    page = serve.explore(data, pd.read_csv(given) if kind == "frame" else given, open_browser=False)
+    base = page.url.split("/?")[0]
+    with httpx.Client(follow_redirects=True) as client:
+        answer, end = client.get(page.url, headers={"HX-Request": "true"}), time.monotonic() + 30
+        while "HX-Redirect" not in answer.headers and time.monotonic() < end:
+            time.sleep(0.1)
+            answer = client.get(base, headers={"HX-Request": "true"})
+        assert answer.headers["HX-Redirect"] == "/" and not answer.text
+        answer = client.get(base)
+        if kind == "broken":
+            assert answer.status_code == 400 and "the file cannot be read" in answer.text
+        else:
+            assert answer.url.path.startswith("/s/") and "1999" in answer.text
+        assert client.get(base).url.path == "/", "it is opened once"
+    page.stop()
 
 
 def test_a_build_that_fails_is_told(tmp_path):

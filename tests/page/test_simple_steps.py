@@ -131,5 +131,7 @@ def test_a_type_that_no_value_has_is_refused(kind):
     text = f"no value of the column 'text' can be read as {kind}, such as 'b'; choose another"
     with pytest.raises(InvalidParameterError, match=text):
         Retype("text", kind).run(DF, None)
+    with pytest.raises(InvalidParameterError, match="such as 'True'; choose another"):
+        Retype("is", "date").run(DF, None)
     empty = Retype("text", kind).run(DF[DF["text"].isna()], None)
     assert empty["text"].isna().all()

@@ -2,7 +2,9 @@
 
 import ast
 import re
+import shlex
 import time
+from html import unescape
 from pathlib import Path
 
 import httpx
@@ -10,6 +12,7 @@ import pandas as pd
 import pytest
 
 import dfjoin
+from dfjoin.cli.main import main
 from dfjoin.page.column_cards import column_cards
 from dfjoin.page.hit_search import _named
 from dfjoin.page.page_texts import TEXTS
@@ -100,9 +103,39 @@ def test_rules_and_disagreeing_rows_of_a_join(client, start):
     )
 
 
-def test_ways_of_an_index_that_is_not_prepared_say_so(client, people):
-    page = plain(client.get(f"{people}/search?on=country&way=meaning").text)
-    assert "The index is not prepared for this" in page and "add_vectors" in page
+def test_ways_of_an_index_that_is_not_prepared_say_so_with_the_command(build, capsys):
+    df = pd.DataFrame({"country": LANDS})
+    lake = build({"a b": pd.DataFrame({"land": LANDS, "n": range(len(LANDS))})}, settings={"permutations": 0})
+    page = explore(lake, df, open_browser=False)
+    with httpx.Client(follow_redirects=True, timeout=60) as browser:
+        state = str(browser.get(page.url).url)
+        for way in ("large", "program", "meaning"):
+            told = browser.get(f"{state}/search?on=country&way={way}").text
+            assert "The index is not prepared for this" in told and '/radius"' not in told
+            command = unescape(re.search(r'<pre class="code"[^>]*>(.*?)</pre>', told)[1])
+            assert main(shlex.split(command)[1:]) == 0
+            told = browser.get(f"{state}/search?on=country&way={way}").text
+            newer = "Another process has written version"
+            assert newer in browser.get(f"{state.split('/s/')[0]}/lake").text
+            assert newer in told and "dfjoin add-" not in told
+            base, path = state.split("/s/")[0], unescape(re.search(r'name="to" value="([^"]*)"', told)[1])
+            refreshed = browser.post(f"{base}/lake/refresh", data={"to": path}, headers={"Origin": base})
+            assert refreshed.url.path.endswith("/search") and "not prepared" not in refreshed.text
+        away = browser.post(f"{base}/lake/refresh", data={"to": "//example.org/s/"}, headers={"Origin": base})
+        assert str(away.url) == f"{base}/lake"
+    page.stop()
+    capsys.readouterr()
+
+
+def test_places_are_a_way_for_a_key_of_several_columns(client, people):
+    assert "way=places" not in client.get(f"{people}/search?on=country").text
+    assert "way=places" in client.get(f"{people}/search?on=country&on=born").text
+    told = client.get(f"{people}/search?on=country&on=born&way=places").text
+    assert "add_axes" in told or "not prepared" not in told
+    assert "dfjoin add-vectors" not in told
+
+
+def test_spelling_needs_no_preparation(client, people):
     assert plain(client.get(f"{people}/search?on=country&way=spelling&radius=0.3").text).count("geo/countries.csv")
 
 
@@ -112,6 +145,8 @@ def test_ways_of_an_index_that_is_not_prepared_say_so(client, people):
         ("", "No column is chosen. Choose at least one as the key."),
         ("on=land", "`on` must name columns of the table ('name', 'country', 'born'), got 'land'"),
         ("on=country&way=magic", "`way` must be one of 'equal', 'large'"),
+        ("on=country&least=best", "`least` must be one of 'strong', 'plausible', 'weak', 'chance', got 'best'"),
+        ("on=country&way=places", "Places are matched by two columns. Choose both as the key"),
         ("on=country&way=spelling&radius=near", "`radius` must be a number, got 'near'"),
         ("on=country&pad=x", "`pad` must be a whole number from 1 to 38, got 'x'"),
         ("on=country&period=age", "`period` must be one of 'none', 'year', 'quarter'"),
@@ -157,6 +192,11 @@ def test_a_hit_that_is_none_is_refused(client, people, path, text):
             "{state}/change",
             {"kind": "filter", "column": "born", "operator": "<", "value": "soon"},
             "`value` must be of the type",
+        ),
+        (
+            "{state}/change",
+            {"kind": "filter", "column": "brn", "operator": "<", "value": "1"},
+            "needs the column 'brn', and the table has 'name', 'country', 'born'; did you mean 'born'?",
         ),
         ("{state}/remove", {"at": "7"}, "The form names no step of the table"),
     ],
