@@ -58,7 +58,7 @@ def members_of_workbook(file: TableFile) -> Iterator[Member]:
                 with _without_panic():
                     sheet = book.get_sheet_by_name(name)
                     rows = sheet.to_python()
-                    merged = _merged(sheet)
+                    merged = _merged(sheet, len(rows[0]) if rows else 0)
                     places = _places(rows, file, merged)
             except TableReadError as error:
                 yield Member(name, partial(_refuse, error))
@@ -69,13 +69,16 @@ def members_of_workbook(file: TableFile) -> Iterator[Member]:
                 yield Member(own, partial(_open_cells, file, rows, place, written))
 
 
-def _merged(sheet: Any) -> list[_Cells]:
-    """Return the merged cells of a sheet: top, left, bottom and right, by the rows and columns that are read."""
+def _merged(sheet: Any, width: int) -> list[_Cells]:
+    """Return the merged cells of a sheet: top, left, bottom and right, by the rows and columns that are read.
+
+    What begins outside of these has no value.
+    """
     if sheet.start is None:
         return []
     top, left = sheet.start
     found = getattr(sheet, "merged_cell_ranges", None) or ()  # of .xlsx and .xls
-    return [(a - top, b - left, c - top, d - left) for (a, b), (c, d) in found]
+    return [(a - top, b - left, c - top, d - left) for (a, b), (c, d) in found if a >= top and 0 <= b - left < width]
 
 
 def _fill_merged(rows: list[list[Any]], merged: list[_Cells], first: int, end: int) -> None:

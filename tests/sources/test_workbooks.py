@@ -204,6 +204,18 @@ def test_merged_cells_are_what_a_person_sees(tmp_path):
     }
 
 
+@pytest.mark.parametrize("cells", ["B2:B4", "A2:B4", "F2:G3", "H2:H4", "C9:D9"])
+def test_merged_cells_without_a_value_change_nothing(tmp_path, cells):
+    """Forms are drawn by empty merged cells, beside a table and below it."""
+    book = openpyxl.Workbook()
+    for row in (["city", "n", "note"], ["Rome", 1, "old"], ["Oslo", 2, None], ["Lima", 3, "new"], ["Bern", 4, None]):
+        book.active.append([None, None, *row])
+    book.active.merge_cells(cells)
+    book.save(tmp_path / "m.xlsx")
+    read = {"city": ["Rome", "Oslo", "Lima", "Bern"], "n": [1, 2, 3, 4], "note": ["old", None, "new", None]}
+    assert read_all(tmp_path) == {"m.xlsx/Sheet": read}
+
+
 def test_a_text_that_is_named_like_a_workbook_has_a_reason(tmp_path):
     (tmp_path / "t.xls").write_text("a\tb\n1\t2\n")
     _, (source,), _ = list_tables(tmp_path)
