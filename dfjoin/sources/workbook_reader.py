@@ -34,6 +34,7 @@ _LOOKED_AT = 100
 _NO_SHEETS = ("xl/sharedStrings", "xl/styles", "xl/media/")
 _FIRST_BYTES = (b"PK\x03\x04", b"\xd0\xcf\x11\xe0")
 _CELL_PLACE = re.compile(rb"\sr\s*=\s*[\"']([A-Za-z]*)(\d*)")
+_CELL = re.compile(rb"<(?:\w+:)?c[\s/>]")
 _FAR_PLACE = r"\sr\s*=\s*[\"'](?:[A-Za-z]{3}|[B-Zb-z][A-Za-z]|[A-Za-z]{0,2}\d{6})"
 """Behind the 52nd column, or below row 99,999: cells before these are few enough in any case."""
 
@@ -123,18 +124,31 @@ def _check_size(stream: pa.NativeFile) -> None:
 
 
 def _check_places(sheet: Any) -> None:
-    """Refuse a sheet by the places of its cells, which may be written in any way that XML has."""
-    rest, width, height, loose = b"", 52, 99_999, 0
+    """Refuse a sheet by the places of its cells; long ones of few columns are looked at once more, in all rows."""
+    if not _is_small(sheet, 52, 99_999):
+        sheet.seek(0)
+        if not _is_small(sheet, 0, 0):
+            raise TableReadError(f"a sheet has more than {_MAX_CELLS:,} cells between its first and its last")
+
+
+def _is_small(sheet: Any, width: int, height: int) -> bool:
+    """Tell whether the cells between the first and the last are few; places may be written in any way that XML has.
+
+    Only cells outside of `width` and `height` are looked for, up to the first one.
+    """
+    rest, loose, is_far = b"", 0, not height
     while block := sheet.read(1 << 20):
         block = rest + block
-        if loose or pc.any(pc.match_substring_regex(pa.array([block], pa.binary()), _FAR_PLACE)).as_py():
+        is_far = is_far or pc.any(pc.match_substring_regex(pa.array([block], pa.binary()), _FAR_PLACE)).as_py()
+        if is_far:
             found = _CELL_PLACE.findall(block)
-            width = max(width, *(_number(letters) for letters in {letters for letters, _ in found}))
-            height = max(height, *(int(row or 0) for row in {row[:9] for _, row in found}))
-            loose += max(0, block.count(b"<c") - sum(letters != b"" for letters, _ in found))  # without a place
+            width = max([width, *(_number(letters) for letters in {letters for letters, _ in found})])
+            height = max([height, *(int(row or 0) for row in {row[:9] for _, row in found})])
+            loose += max(0, len(_CELL.findall(block)) - sum(letters != b"" for letters, _ in found))  # without a place
             if max(width, loose) * height > _MAX_CELLS:
-                raise TableReadError(f"a sheet has more than {_MAX_CELLS:,} cells between its first and its last")
+                return False
         rest = block[max(block.rfind(b"<"), len(block) - (1 << 16)) :]  # a tag that has no end yet
+    return True
 
 
 def _number(letters: bytes) -> int:

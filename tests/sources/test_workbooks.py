@@ -142,6 +142,24 @@ def test_a_workbook_that_claims_all_cells_is_refused(tmp_path):
             list(tables_of(source, GivenDialect(), 1000))
 
 
+def test_a_long_sheet_of_few_columns_is_read(tmp_path):
+    """Its first and its last cell are of two columns; a hundred rules of its look are no cells."""
+    write_book(tmp_path / "near.xlsx", A=SIMPLE)
+    with zipfile.ZipFile(tmp_path / "near.xlsx") as near, zipfile.ZipFile(tmp_path / "long.xlsx", "w") as long:
+        for name in near.namelist():
+            data = near.read(name)
+            if name.startswith("xl/worksheets/"):
+                data = data.replace(b'<row r="3"', b'<row r="650000"').replace(b'r="A3"', b'r="A650000"')
+                data = data.replace(b'r="B3"', b'r="B650000"')
+                data = data.replace(b"<sheetData>", b"<!--" + b" " * (3 << 20) + b"--><sheetData>")
+                data = data.replace(b"</sheetData>", b"</sheetData>" + b'<conditionalFormatting sqref="A1"/>' * 100)
+            long.writestr(name, data)
+    (tmp_path / "near.xlsx").unlink()
+    _, (source,), _ = list_tables(tmp_path)
+    ((_, opened),) = tables_of(source, GivenDialect(), 1000)
+    assert pa.Table.from_batches(opened().batches()).to_pydict() == READ
+
+
 @pytest.mark.parametrize(
     ("given", "claimed"),
     [
@@ -151,6 +169,7 @@ def test_a_workbook_that_claims_all_cells_is_refused(tmp_path):
         ('r="A2"', 'r="xfd1048576"'),
         ('r="A2"', 'r="A99999999999"'),
         ('<row r="2"><c r="A2"', '<row r="1048576">' + "<c><v>1</v></c>" * 100 + "<c"),
+        ('<row r="2"><c r="A2"', '<row r="1048576">' + "<x:c><v>1</v></x:c>" * 100 + "<c"),
     ],
 )
 def test_cells_that_claim_all_memory_are_refused_however_they_are_written(tmp_path, given, claimed):
