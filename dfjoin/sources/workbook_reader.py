@@ -29,11 +29,17 @@ _MAX_CELLS = 1 << 25
 """Cells of a sheet that are held, with the empty ones between them: a sheet of one cell at its far end claims all."""
 
 _MAX_BYTES = 1 << 30
+_MAX_ROW = 1 << 24
 _ROWS_PER_BATCH = 1 << 16
 _LOOKED_AT = 100
 _NO_SHEETS = ("xl/sharedStrings", "xl/styles", "xl/media/")
 _FIRST_BYTES = (b"PK\x03\x04", b"\xd0\xcf\x11\xe0")
 _CELL_PLACE = re.compile(rb"\sr\s*=\s*[\"']([A-Za-z]*)(\d*)")
+_ODS_SHEET = re.compile(rb"<table:table[\s>]")
+_ODS_REPEAT = re.compile(rb"number-(row|column)s-repeated(?:\s*=\s*[\"'](\d{1,9})[\"'])?")
+_EMPTY_ODS_CELL = re.compile(
+    rb"<table:(?:covered-)?table-cell(?:\s+(?!office:)[\w:.-]+=\"[^\"<>]*\")*\s*(?:/>|></table:[a-z-]*table-cell>)\s*"
+)
 _CELL = re.compile(rb"<(?:\w+:)?c[\s/>]")
 _FAR_PLACE = r"\sr\s*=\s*[\"'](?:[A-Za-z]{3}|[B-Zb-z][A-Za-z]|[A-Za-z]{0,2}\d{6})"
 """Behind the 52nd column, or below row 99,999: cells before these are few enough in any case."""
@@ -121,6 +127,9 @@ def _check_size(stream: pa.NativeFile) -> None:
             if entry.filename.startswith("xl/") and not entry.filename.startswith(_NO_SHEETS):
                 with archive.open(entry) as sheet:
                     _check_places(sheet)
+            elif entry.filename == "content.xml":
+                with archive.open(entry) as sheets:
+                    _check_repeats(sheets)
 
 
 def _check_places(sheet: Any) -> None:
@@ -149,6 +158,42 @@ def _is_small(sheet: Any, width: int, height: int) -> bool:
                 return False
         rest = block[max(block.rfind(b"<"), len(block) - (1 << 16)) :]  # a tag that has no end yet
     return True
+
+
+def _check_repeats(sheets: Any) -> None:
+    """Refuse sheets of LibreOffice by how often their cells and rows repeat; the library holds all sheets at once.
+
+    Empty cells and rows behind the last filled one repeat up to the end of what a sheet can have, and take nothing.
+    """
+    n_cells, width, height, row = 0, 0, 0, 0
+    for text in _row_texts(sheets):
+        head, _, cells = text.partition(b"<table:table-row")
+        if _ODS_SHEET.search(head) is not None:
+            n_cells, width, height, row = n_cells + width * height, 0, 0, 0
+        end = len(cells)
+        while (last := cells.rfind(b"<table:", 0, end)) >= 0 and _EMPTY_ODS_CELL.fullmatch(cells, last, end):
+            end = last
+        columns = cells.count(b"<table:table-cell", 0, end) + cells.count(b"<table:covered-table-cell", 0, end)
+        repeats = _ODS_REPEAT.findall(cells, 0, end)
+        if b"<!" in cells or not all(number for _, number in repeats):
+            raise TableReadError("it is not clear how often its cells repeat")
+        row += 1 + cells.count(b"<table:table-row") + sum(int(n) - 1 for what, n in repeats if what == b"row")
+        if columns:
+            columns += sum(int(n) - 1 for what, n in repeats if what == b"column")
+            width, height = max(width, columns), row
+        if n_cells + width * height > _MAX_CELLS:
+            raise TableReadError(f"its sheets have more than {_MAX_CELLS:,} cells up to the last of each")
+
+
+def _row_texts(sheets: Any) -> Iterator[bytes]:
+    """Return the text of each row, with what stands before it."""
+    rest = b""
+    while block := sheets.read(1 << 20):
+        *texts, rest = (rest + block).split(b"</table:table-row>")
+        yield from texts
+        if len(rest) > _MAX_ROW:
+            raise TableReadError(f"a row is longer than {_MAX_ROW >> 20} MiB")
+    yield rest
 
 
 def _number(letters: bytes) -> int:

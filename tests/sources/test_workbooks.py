@@ -115,10 +115,7 @@ def test_workbooks_of_libreoffice_and_old_excel(tmp_path):
         + "</table:table-row>"
         for row in SIMPLE
     )
-    with zipfile.ZipFile(tmp_path / "a.ods", "w") as archive:
-        archive.writestr("mimetype", "application/vnd.oasis.opendocument.spreadsheet")
-        archive.writestr("content.xml", ODS % cells)
-        archive.writestr("META-INF/manifest.xml", MANIFEST)
+    write_ods(tmp_path / "a.ods", cells)
     xlwt = pytest.importorskip("xlwt")
     book = xlwt.Workbook()
     sheet = book.add_sheet("S")
@@ -127,6 +124,68 @@ def test_workbooks_of_libreoffice_and_old_excel(tmp_path):
             sheet.write(i, j, cell)
     book.save(str(tmp_path / "b.xls"))
     assert read_all(tmp_path) == {"a.ods/S": READ, "b.xls/S": READ}
+
+
+def ods_cell(attributes="", text=1):
+    return f'<table:table-cell office:value-type="float" office:value="{text}"{attributes}/>'
+
+
+def ods_row(cells, repeated=1):
+    return f'<table:table-row table:number-rows-repeated="{repeated}">{cells}</table:table-row>'
+
+
+def write_ods(path, content):
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("mimetype", "application/vnd.oasis.opendocument.spreadsheet")
+        archive.writestr("content.xml", ODS % content)
+        archive.writestr("META-INF/manifest.xml", MANIFEST)
+
+
+ODS_REST = '<table:table-cell table:style-name="ce1" table:number-columns-repeated="16382"/>'
+ODS_COVERED = '<table:covered-table-cell table:number-columns-repeated="16383"></table:covered-table-cell>'
+
+
+def test_empty_cells_of_libreoffice_repeat_up_to_the_end_of_a_sheet(tmp_path):
+    name = '<table:table-cell office:value-type="string"{}><text:p>{}</text:p></table:table-cell>'
+    write_ods(
+        tmp_path / "a.ods",
+        ods_row(name.format(' table:number-columns-spanned="16384"', "title") + ODS_COVERED)
+        + ods_row(name.format("", "a") + name.format("", "b") + ODS_REST)
+        + ods_row(ods_cell(' table:number-columns-repeated="2"') + ODS_REST, 3000)
+        + ods_row(ODS_REST, 1_045_574),
+    )
+    assert read_all(tmp_path) == {"a.ods/S": {"a": [1] * 3000, "b": [1] * 3000}}
+
+
+WIDE = ods_cell(' table:number-columns-repeated="2000"')
+TOO_MANY = "its sheets have more than 33,554,432 cells up to the last of each"
+UNCLEAR = "it is not clear how often its cells repeat"
+
+
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [
+        (ods_row(WIDE, 17_000), TOO_MANY),
+        (
+            ods_row(
+                "\n<table:table-cell table:number-columns-repeated = '2000' ><text:p>1</text:p> </table:table-cell>",
+                17_000,
+            ),
+            TOO_MANY,
+        ),
+        (ods_row(ODS_REST + ods_cell()) + ods_row(ODS_REST, 3000) + ods_row(ods_cell()), TOO_MANY),
+        ((ods_row(WIDE, 9000) + '</table:table><table:table table:name="T">') * 2, TOO_MANY),
+        (ods_row(WIDE, 17_000).replace("</table:table-row>", "</table:table-row >"), TOO_MANY),
+        (ods_row(WIDE, "&#49;7000"), UNCLEAR),
+        (ods_row("<!-- </table:table-row> -->" + WIDE, 17_000), UNCLEAR),
+        (" " * (17 << 20), "a row is longer than 16 MiB"),
+    ],
+)
+def test_cells_of_libreoffice_that_repeat_without_end_are_refused(tmp_path, content, reason):
+    write_ods(tmp_path / "a.ods", content)
+    _, (source,), _ = list_tables(tmp_path)
+    with pytest.raises(TableReadError, match=reason):
+        list(tables_of(source, GivenDialect(), 1000))
 
 
 def test_a_workbook_that_claims_all_cells_is_refused(tmp_path):
