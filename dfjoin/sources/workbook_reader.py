@@ -240,18 +240,25 @@ def _places(rows: list[list[Any]], file: TableFile, merged: list[_Cells]) -> lis
         filled = (n for n in range(first, end) if not _is_empty(rows[n][left:right]))
         named = next(islice(filled, header.first, None), None)
         if named is not None:
-            has_groups = given is None and any(_is_group(cells, named, left, right) for cells in merged)
-            n_lines = 2 if has_groups and named + 2 < end else header.n_lines
+            is_two = given is None and named + 2 < end and _has_two_lines(rows[named : named + 2], merged, named)
+            n_lines = 2 if is_two and header.n_lines else header.n_lines
             places.append(((named, left, end, right), replace(header, first=0, n_lines=n_lines)))
     return places
 
 
-def _is_group(cells: _Cells, named: int, left: int, right: int) -> bool:
-    """Tell whether merged cells say that two lines name the columns: several below one, or one beside two."""
-    top, first, bottom, last = cells
-    is_beside_two = bottom == top + 1 and first == last
-    is_above_several = bottom == top and left <= first < last < right and last - first + 1 < right - left
-    return top == named and (is_beside_two or is_above_several)
+def _has_two_lines(lines: list[list[Any]], merged: list[_Cells], named: int) -> bool:
+    """Tell whether merged cells say that two lines name the columns: one cell beside two, or one above several names.
+
+    A line of data has a value in the other columns, too, and none beside that of a cell that is as wide as its name.
+    """
+    of_first = [(bottom, first, last) for top, first, bottom, last in merged if top == named]
+    if any(bottom == named + 1 and first == last for bottom, first, last in of_first):
+        return True
+    grouped = {n for bottom, first, last in of_first if bottom == named for n in range(first, last + 1)}
+    both = zip(*lines, strict=True)
+    return bool(grouped) and all(
+        below != "" if n in grouped else "" in (above, below) for n, (above, below) in enumerate(both)
+    )
 
 
 def _number_of(member: str) -> int:

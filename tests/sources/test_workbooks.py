@@ -294,6 +294,34 @@ def test_merged_cells_without_a_value_change_nothing(tmp_path, cells):
     assert read_all(tmp_path) == {"m.xlsx/Sheet": read}
 
 
+@pytest.mark.parametrize("is_each", [True, False])
+@pytest.mark.parametrize("second", [None, "Lee"])
+def test_a_name_above_a_wide_cell_is_the_only_line_of_names(tmp_path, is_each, second):
+    """The first row of data is no second line of names, as it has values in the columns beside."""
+    book = openpyxl.Workbook()
+    book.active.append(["person", None, "age", "town"])
+    for number in range(4):
+        book.active.append([f"Ann {number}", second, 20 + number, f"town {number}"])
+    for row in range(1, 6 if is_each and second is None else 2):
+        book.active.merge_cells(f"A{row}:B{row}")
+    book.save(tmp_path / "m.xlsx")
+    read = read_all(tmp_path)["m.xlsx/Sheet"]
+    assert list(read) == ["person", "Unnamed: 1", "age", "town"]
+    assert read["person"] == [f"Ann {number}" for number in range(4)] and read["age"] == [20, 21, 22, 23]
+    assert read["Unnamed: 1"] == [second] * 4
+
+
+def test_values_that_hold_for_two_rows_are_no_names(tmp_path):
+    book = openpyxl.Workbook()
+    for row in (["north", 1], [None, 2], ["south", 3], [None, 4], ["west", 5], [None, 6]):
+        book.active.append(row)
+    for cells in ("A1:A2", "A3:A4", "A5:A6"):
+        book.active.merge_cells(cells)
+    book.save(tmp_path / "m.xlsx")
+    regions = ["north", "north", "south", "south", "west", "west"]
+    assert read_all(tmp_path)["m.xlsx/Sheet"] == {"column_0": regions, "column_1": [1, 2, 3, 4, 5, 6]}
+
+
 def test_a_text_that_is_named_like_a_workbook_has_a_reason(tmp_path):
     (tmp_path / "t.xls").write_text("a\tb\n1\t2\n")
     _, (source,), _ = list_tables(tmp_path)
