@@ -124,6 +124,8 @@ def _check_size(stream: pa.NativeFile) -> None:
         if sum(entry.file_size for entry in archive.infolist()) > _MAX_BYTES:
             raise TableReadError(f"its content is larger than {_MAX_BYTES >> 30} GiB")
         for entry in archive.infolist():
+            if entry.filename == "xl/workbook.bin":  # its cells cannot be counted
+                raise TableReadError("it is a binary workbook, whatever its name says; save it as .xlsx")
             if entry.filename.startswith("xl/") and not entry.filename.startswith(_NO_SHEETS):
                 with archive.open(entry) as sheet:
                     _check_places(sheet)

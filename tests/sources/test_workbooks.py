@@ -322,11 +322,18 @@ def test_values_that_hold_for_two_rows_are_no_names(tmp_path):
     assert read_all(tmp_path)["m.xlsx/Sheet"] == {"column_0": regions, "column_1": [1, 2, 3, 4, 5, 6]}
 
 
-def test_a_text_that_is_named_like_a_workbook_has_a_reason(tmp_path):
+def test_what_is_named_like_a_workbook_has_a_reason(tmp_path):
     (tmp_path / "t.xls").write_text("a\tb\n1\t2\n")
-    _, (source,), _ = list_tables(tmp_path)
-    with pytest.raises(TableReadError, match=r"it is no workbook, whatever its name says; a text is read as \.csv"):
-        list(tables_of(source, GivenDialect(), 1000))
+    with zipfile.ZipFile(tmp_path / "u.xlsx", "w") as archive:
+        archive.writestr("xl/workbook.bin", b"")
+    _, sources, _ = list_tables(tmp_path)
+    reasons = (
+        r"it is no workbook, whatever its name says; a text is read as \.csv",
+        r"it is a binary workbook, whatever its name says; save it as \.xlsx",
+    )
+    for source, reason in zip(sources, reasons, strict=True):
+        with pytest.raises(TableReadError, match=reason):
+            list(tables_of(source, GivenDialect(), 1000))
 
 
 def test_a_workbook_follows_its_changes(tmp_path):
