@@ -6,6 +6,7 @@ import datetime
 import decimal
 import json
 from collections.abc import Iterator
+from importlib.util import find_spec
 from itertools import islice
 from typing import Any
 
@@ -50,7 +51,10 @@ def open_avro(file: TableFile) -> TableReader:
     fastavro = import_optional("fastavro", extra="avro", purpose="reading .avro")
     reject_pointer(file.filesystem, file.path)
     with with_reasons(), open_stream(file.filesystem, file.path) as stream:
-        written = fastavro.reader(stream).writer_schema
+        found = fastavro.reader(stream)
+        if found.codec == "snappy" and find_spec("cramjam") is None:
+            raise TableReadError('it is compressed by Snappy; reading it needs: pip install "dfjoin[avro]"')
+        written = found.writer_schema
         if not isinstance(written, dict) or written.get("type") != "record":
             raise TableReadError("its values are no records with named fields")
         named: dict[str, Any] = {}

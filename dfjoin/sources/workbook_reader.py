@@ -29,11 +29,18 @@ _MAX_CELLS = 1 << 25
 """Cells of a sheet that are held, with the empty ones between them: a sheet of one cell at its far end claims all."""
 
 _MAX_BYTES = 1 << 30
+_MAX_ROW = 1 << 24
 _ROWS_PER_BATCH = 1 << 16
 _LOOKED_AT = 100
 _NO_SHEETS = ("xl/sharedStrings", "xl/styles", "xl/media/")
 _FIRST_BYTES = (b"PK\x03\x04", b"\xd0\xcf\x11\xe0")
 _CELL_PLACE = re.compile(rb"\sr\s*=\s*[\"']([A-Za-z]*)(\d*)")
+_ODS_SHEET = re.compile(rb"<table:table[\s>]")
+_ODS_REPEAT = re.compile(rb"number-(row|column)s-repeated(?:\s*=\s*[\"'](\d{1,9})[\"'])?")
+_EMPTY_ODS_CELL = re.compile(
+    rb"<table:(?:covered-)?table-cell(?:\s+(?!office:)[\w:.-]+=\"[^\"<>]*\")*\s*(?:/>|></table:[a-z-]*table-cell>)\s*"
+)
+_CELL = re.compile(rb"<(?:\w+:)?c[\s/>]")
 _FAR_PLACE = r"\sr\s*=\s*[\"'](?:[A-Za-z]{3}|[B-Zb-z][A-Za-z]|[A-Za-z]{0,2}\d{6})"
 """Behind the 52nd column, or below row 99,999: cells before these are few enough in any case."""
 
@@ -58,7 +65,7 @@ def members_of_workbook(file: TableFile) -> Iterator[Member]:
                 with _without_panic():
                     sheet = book.get_sheet_by_name(name)
                     rows = sheet.to_python()
-                    merged = _merged(sheet)
+                    merged = _merged(sheet, len(rows[0]) if rows else 0)
                     places = _places(rows, file, merged)
             except TableReadError as error:
                 yield Member(name, partial(_refuse, error))
@@ -69,13 +76,16 @@ def members_of_workbook(file: TableFile) -> Iterator[Member]:
                 yield Member(own, partial(_open_cells, file, rows, place, written))
 
 
-def _merged(sheet: Any) -> list[_Cells]:
-    """Return the merged cells of a sheet: top, left, bottom and right, by the rows and columns that are read."""
+def _merged(sheet: Any, width: int) -> list[_Cells]:
+    """Return the merged cells of a sheet: top, left, bottom and right, by the rows and columns that are read.
+
+    What begins outside of these has no value.
+    """
     if sheet.start is None:
         return []
     top, left = sheet.start
     found = getattr(sheet, "merged_cell_ranges", None) or ()  # of .xlsx and .xls
-    return [(a - top, b - left, c - top, d - left) for (a, b), (c, d) in found]
+    return [(a - top, b - left, c - top, d - left) for (a, b), (c, d) in found if a >= top and 0 <= b - left < width]
 
 
 def _fill_merged(rows: list[list[Any]], merged: list[_Cells], first: int, end: int) -> None:
@@ -114,24 +124,78 @@ def _check_size(stream: pa.NativeFile) -> None:
         if sum(entry.file_size for entry in archive.infolist()) > _MAX_BYTES:
             raise TableReadError(f"its content is larger than {_MAX_BYTES >> 30} GiB")
         for entry in archive.infolist():
+            if entry.filename == "xl/workbook.bin":  # its cells cannot be counted
+                raise TableReadError("it is a binary workbook, whatever its name says; save it as .xlsx")
             if entry.filename.startswith("xl/") and not entry.filename.startswith(_NO_SHEETS):
                 with archive.open(entry) as sheet:
                     _check_places(sheet)
+            elif entry.filename == "content.xml":
+                with archive.open(entry) as sheets:
+                    _check_repeats(sheets)
 
 
 def _check_places(sheet: Any) -> None:
-    """Refuse a sheet by the places of its cells, which may be written in any way that XML has."""
-    rest, width, height, loose = b"", 52, 99_999, 0
+    """Refuse a sheet by the places of its cells; long ones of few columns are looked at once more, in all rows."""
+    if not _is_small(sheet, 52, 99_999):
+        sheet.seek(0)
+        if not _is_small(sheet, 0, 0):
+            raise TableReadError(f"a sheet has more than {_MAX_CELLS:,} cells between its first and its last")
+
+
+def _is_small(sheet: Any, width: int, height: int) -> bool:
+    """Tell whether the cells between the first and the last are few; places may be written in any way that XML has.
+
+    Only cells outside of `width` and `height` are looked for, up to the first one.
+    """
+    rest, loose, is_far = b"", 0, not height
     while block := sheet.read(1 << 20):
         block = rest + block
-        if loose or pc.any(pc.match_substring_regex(pa.array([block], pa.binary()), _FAR_PLACE)).as_py():
+        is_far = is_far or pc.any(pc.match_substring_regex(pa.array([block], pa.binary()), _FAR_PLACE)).as_py()
+        if is_far:
             found = _CELL_PLACE.findall(block)
-            width = max(width, *(_number(letters) for letters in {letters for letters, _ in found}))
-            height = max(height, *(int(row or 0) for row in {row[:9] for _, row in found}))
-            loose += max(0, block.count(b"<c") - sum(letters != b"" for letters, _ in found))  # without a place
+            width = max([width, *(_number(letters) for letters in {letters for letters, _ in found})])
+            height = max([height, *(int(row or 0) for row in {row[:9] for _, row in found})])
+            loose += max(0, len(_CELL.findall(block)) - sum(letters != b"" for letters, _ in found))  # without a place
             if max(width, loose) * height > _MAX_CELLS:
-                raise TableReadError(f"a sheet has more than {_MAX_CELLS:,} cells between its first and its last")
+                return False
         rest = block[max(block.rfind(b"<"), len(block) - (1 << 16)) :]  # a tag that has no end yet
+    return True
+
+
+def _check_repeats(sheets: Any) -> None:
+    """Refuse sheets of LibreOffice by how often their cells and rows repeat; the library holds all sheets at once.
+
+    Empty cells and rows behind the last filled one repeat up to the end of what a sheet can have, and take nothing.
+    """
+    n_cells, width, height, row = 0, 0, 0, 0
+    for text in _row_texts(sheets):
+        head, _, cells = text.partition(b"<table:table-row")
+        if _ODS_SHEET.search(head) is not None:
+            n_cells, width, height, row = n_cells + width * height, 0, 0, 0
+        end = len(cells)
+        while (last := cells.rfind(b"<table:", 0, end)) >= 0 and _EMPTY_ODS_CELL.fullmatch(cells, last, end):
+            end = last
+        columns = cells.count(b"<table:table-cell", 0, end) + cells.count(b"<table:covered-table-cell", 0, end)
+        repeats = _ODS_REPEAT.findall(cells, 0, end)
+        if b"<!" in cells or not all(number for _, number in repeats):
+            raise TableReadError("it is not clear how often its cells repeat")
+        row += 1 + cells.count(b"<table:table-row") + sum(int(n) - 1 for what, n in repeats if what == b"row")
+        if columns:
+            columns += sum(int(n) - 1 for what, n in repeats if what == b"column")
+            width, height = max(width, columns), row
+        if n_cells + width * height > _MAX_CELLS:
+            raise TableReadError(f"its sheets have more than {_MAX_CELLS:,} cells up to the last of each")
+
+
+def _row_texts(sheets: Any) -> Iterator[bytes]:
+    """Return the text of each row, with what stands before it."""
+    rest = b""
+    while block := sheets.read(1 << 20):
+        *texts, rest = (rest + block).split(b"</table:table-row>")
+        yield from texts
+        if len(rest) > _MAX_ROW:
+            raise TableReadError(f"a row is longer than {_MAX_ROW >> 20} MiB")
+    yield rest
 
 
 def _number(letters: bytes) -> int:
@@ -178,18 +242,25 @@ def _places(rows: list[list[Any]], file: TableFile, merged: list[_Cells]) -> lis
         filled = (n for n in range(first, end) if not _is_empty(rows[n][left:right]))
         named = next(islice(filled, header.first, None), None)
         if named is not None:
-            has_groups = given is None and any(_is_group(cells, named, left, right) for cells in merged)
-            n_lines = 2 if has_groups and named + 2 < end else header.n_lines
+            is_two = given is None and named + 2 < end and _has_two_lines(rows[named : named + 2], merged, named)
+            n_lines = 2 if is_two and header.n_lines else header.n_lines
             places.append(((named, left, end, right), replace(header, first=0, n_lines=n_lines)))
     return places
 
 
-def _is_group(cells: _Cells, named: int, left: int, right: int) -> bool:
-    """Tell whether merged cells say that two lines name the columns: several below one, or one beside two."""
-    top, first, bottom, last = cells
-    is_beside_two = bottom == top + 1 and first == last
-    is_above_several = bottom == top and left <= first < last < right and last - first + 1 < right - left
-    return top == named and (is_beside_two or is_above_several)
+def _has_two_lines(lines: list[list[Any]], merged: list[_Cells], named: int) -> bool:
+    """Tell whether merged cells say that two lines name the columns: one cell beside two, or one above several names.
+
+    A line of data has a value in the other columns, too, and none beside that of a cell that is as wide as its name.
+    """
+    of_first = [(bottom, first, last) for top, first, bottom, last in merged if top == named]
+    if any(bottom == named + 1 and first == last for bottom, first, last in of_first):
+        return True
+    grouped = {n for bottom, first, last in of_first if bottom == named for n in range(first, last + 1)}
+    both = zip(*lines, strict=True)
+    return bool(grouped) and all(
+        below != "" if n in grouped else "" in (above, below) for n, (above, below) in enumerate(both)
+    )
 
 
 def _number_of(member: str) -> int:

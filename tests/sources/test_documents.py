@@ -296,6 +296,17 @@ def test_avro_as_other_tools_write_it(tmp_path):
         assert str(columns["at"][0].tz) == "UTC" and columns["here"][0].tz is None
 
 
+def test_avro_of_a_compression_that_is_not_installed(tmp_path, monkeypatch):
+    fastavro = pytest.importorskip("fastavro")
+    with (tmp_path / "a.avro").open("wb") as stream:
+        fastavro.writer(stream, {"type": "record", "name": "r", "fields": []}, [{}], codec="null")
+    data = (tmp_path / "a.avro").read_bytes()
+    (tmp_path / "a.avro").write_bytes(data.replace(b"\x08null", b"\x0csnappy"))
+    monkeypatch.setattr("dfjoin.sources.avro_reader.find_spec", lambda library: None)
+    reason = 'it is compressed by Snappy; reading it needs: pip install "dfjoin[avro]"'
+    assert read_all(tmp_path) == {"a.avro": reason}
+
+
 def test_archives_out_of_all_measure(tmp_path, monkeypatch):
     with zipfile.ZipFile(tmp_path / "a.zip", "w", zipfile.ZIP_DEFLATED) as archive:
         for number in range(5):

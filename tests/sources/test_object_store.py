@@ -131,6 +131,41 @@ def test_files_are_read_from_their_own_store(store, tmp_path, monkeypatch):
     assert "s3cr3t" not in str(caught.value)
 
 
+@pytest.mark.slow
+def test_a_build_by_spark_keeps_credentials_here(store, spark, tmp_path, monkeypatch, caplog, capfd):
+    """No request names them, and tasks, which could not open the store, carry none of those requests out."""
+    build = pytest.importorskip("spark_ext.build")
+    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
+        monkeypatch.delenv(name)
+    monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", str(tmp_path / "none"))
+    caplog.set_level(logging.DEBUG)
+    files = [
+        store.uri(f"tables/{name}").replace("s3://", "s3://someone:s3cr3t@")
+        for name in ("deep/halves.parquet", "towns.csv")
+    ]
+    requests, here = [], []
+    waiting = build._WaitingRequests
+
+    class Recorded(waiting):
+        def __init__(self, work, given):
+            super().__init__(work, given)
+            requests.extend(self.read(number) for number in range(self.n))
+            here.append(self.secret == set(range(self.n)))
+
+    monkeypatch.setattr(build, "_WaitingRequests", Recorded)
+    lake = dfjoin.build_lake(files, tmp_path / "index", engine="spark", spark=spark, progress=False)
+    assert lake.tables["table"].tolist() == ["deep/halves.parquet", "towns.csv"] and lake.info()["skipped"] == []
+    assert FRAME.discover_joinable("town", lake, rank="matched")["matched"].tolist() == [2, 1]
+    assert here[0] and any("towns.csv" in request for request in requests)
+    with pytest.raises(InvalidParameterError, match="which is not a file") as caught:
+        gone = [files[0].replace("halves", "gone")]
+        dfjoin.build_lake(gone, tmp_path / "other", engine="spark", spark=spark, progress=False)
+    kept = [file.read_text("latin-1") for file in tmp_path.rglob("*") if file.is_file()]
+    shown = capfd.readouterr()
+    for text in (*requests, *kept, str(caught.value), repr(lake.info()), caplog.text, shown.out, shown.err):
+        assert "s3cr3t" not in text and "someone" not in text
+
+
 @pytest.mark.parametrize("fault", ["500", "cut", "slow", "hang"])
 def test_what_passes_is_tried_again(store, fault):
     proxy = store.proxy

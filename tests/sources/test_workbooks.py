@@ -115,10 +115,7 @@ def test_workbooks_of_libreoffice_and_old_excel(tmp_path):
         + "</table:table-row>"
         for row in SIMPLE
     )
-    with zipfile.ZipFile(tmp_path / "a.ods", "w") as archive:
-        archive.writestr("mimetype", "application/vnd.oasis.opendocument.spreadsheet")
-        archive.writestr("content.xml", ODS % cells)
-        archive.writestr("META-INF/manifest.xml", MANIFEST)
+    write_ods(tmp_path / "a.ods", cells)
     xlwt = pytest.importorskip("xlwt")
     book = xlwt.Workbook()
     sheet = book.add_sheet("S")
@@ -127,6 +124,68 @@ def test_workbooks_of_libreoffice_and_old_excel(tmp_path):
             sheet.write(i, j, cell)
     book.save(str(tmp_path / "b.xls"))
     assert read_all(tmp_path) == {"a.ods/S": READ, "b.xls/S": READ}
+
+
+def ods_cell(attributes="", text=1):
+    return f'<table:table-cell office:value-type="float" office:value="{text}"{attributes}/>'
+
+
+def ods_row(cells, repeated=1):
+    return f'<table:table-row table:number-rows-repeated="{repeated}">{cells}</table:table-row>'
+
+
+def write_ods(path, content):
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("mimetype", "application/vnd.oasis.opendocument.spreadsheet")
+        archive.writestr("content.xml", ODS % content)
+        archive.writestr("META-INF/manifest.xml", MANIFEST)
+
+
+ODS_REST = '<table:table-cell table:style-name="ce1" table:number-columns-repeated="16382"/>'
+ODS_COVERED = '<table:covered-table-cell table:number-columns-repeated="16383"></table:covered-table-cell>'
+
+
+def test_empty_cells_of_libreoffice_repeat_up_to_the_end_of_a_sheet(tmp_path):
+    name = '<table:table-cell office:value-type="string"{}><text:p>{}</text:p></table:table-cell>'
+    write_ods(
+        tmp_path / "a.ods",
+        ods_row(name.format(' table:number-columns-spanned="16384"', "title") + ODS_COVERED)
+        + ods_row(name.format("", "a") + name.format("", "b") + ODS_REST)
+        + ods_row(ods_cell(' table:number-columns-repeated="2"') + ODS_REST, 3000)
+        + ods_row(ODS_REST, 1_045_574),
+    )
+    assert read_all(tmp_path) == {"a.ods/S": {"a": [1] * 3000, "b": [1] * 3000}}
+
+
+WIDE = ods_cell(' table:number-columns-repeated="2000"')
+TOO_MANY = "its sheets have more than 33,554,432 cells up to the last of each"
+UNCLEAR = "it is not clear how often its cells repeat"
+
+
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [
+        (ods_row(WIDE, 17_000), TOO_MANY),
+        (
+            ods_row(
+                "\n<table:table-cell table:number-columns-repeated = '2000' ><text:p>1</text:p> </table:table-cell>",
+                17_000,
+            ),
+            TOO_MANY,
+        ),
+        (ods_row(ODS_REST + ods_cell()) + ods_row(ODS_REST, 3000) + ods_row(ods_cell()), TOO_MANY),
+        ((ods_row(WIDE, 9000) + '</table:table><table:table table:name="T">') * 2, TOO_MANY),
+        (ods_row(WIDE, 17_000).replace("</table:table-row>", "</table:table-row >"), TOO_MANY),
+        (ods_row(WIDE, "&#49;7000"), UNCLEAR),
+        (ods_row("<!-- </table:table-row> -->" + WIDE, 17_000), UNCLEAR),
+        (" " * (17 << 20), "a row is longer than 16 MiB"),
+    ],
+)
+def test_cells_of_libreoffice_that_repeat_without_end_are_refused(tmp_path, content, reason):
+    write_ods(tmp_path / "a.ods", content)
+    _, (source,), _ = list_tables(tmp_path)
+    with pytest.raises(TableReadError, match=reason):
+        list(tables_of(source, GivenDialect(), 1000))
 
 
 def test_a_workbook_that_claims_all_cells_is_refused(tmp_path):
@@ -142,6 +201,24 @@ def test_a_workbook_that_claims_all_cells_is_refused(tmp_path):
             list(tables_of(source, GivenDialect(), 1000))
 
 
+def test_a_long_sheet_of_few_columns_is_read(tmp_path):
+    """Its first and its last cell are of two columns; a hundred rules of its look are no cells."""
+    write_book(tmp_path / "near.xlsx", A=SIMPLE)
+    with zipfile.ZipFile(tmp_path / "near.xlsx") as near, zipfile.ZipFile(tmp_path / "long.xlsx", "w") as long:
+        for name in near.namelist():
+            data = near.read(name)
+            if name.startswith("xl/worksheets/"):
+                data = data.replace(b'<row r="3"', b'<row r="650000"').replace(b'r="A3"', b'r="A650000"')
+                data = data.replace(b'r="B3"', b'r="B650000"')
+                data = data.replace(b"<sheetData>", b"<!--" + b" " * (3 << 20) + b"--><sheetData>")
+                data = data.replace(b"</sheetData>", b"</sheetData>" + b'<conditionalFormatting sqref="A1"/>' * 100)
+            long.writestr(name, data)
+    (tmp_path / "near.xlsx").unlink()
+    _, (source,), _ = list_tables(tmp_path)
+    ((_, opened),) = tables_of(source, GivenDialect(), 1000)
+    assert pa.Table.from_batches(opened().batches()).to_pydict() == READ
+
+
 @pytest.mark.parametrize(
     ("given", "claimed"),
     [
@@ -151,6 +228,7 @@ def test_a_workbook_that_claims_all_cells_is_refused(tmp_path):
         ('r="A2"', 'r="xfd1048576"'),
         ('r="A2"', 'r="A99999999999"'),
         ('<row r="2"><c r="A2"', '<row r="1048576">' + "<c><v>1</v></c>" * 100 + "<c"),
+        ('<row r="2"><c r="A2"', '<row r="1048576">' + "<x:c><v>1</v></x:c>" * 100 + "<c"),
     ],
 )
 def test_cells_that_claim_all_memory_are_refused_however_they_are_written(tmp_path, given, claimed):
@@ -204,11 +282,58 @@ def test_merged_cells_are_what_a_person_sees(tmp_path):
     }
 
 
-def test_a_text_that_is_named_like_a_workbook_has_a_reason(tmp_path):
+@pytest.mark.parametrize("cells", ["B2:B4", "A2:B4", "F2:G3", "H2:H4", "C9:D9"])
+def test_merged_cells_without_a_value_change_nothing(tmp_path, cells):
+    """Forms are drawn by empty merged cells, beside a table and below it."""
+    book = openpyxl.Workbook()
+    for row in (["city", "n", "note"], ["Rome", 1, "old"], ["Oslo", 2, None], ["Lima", 3, "new"], ["Bern", 4, None]):
+        book.active.append([None, None, *row])
+    book.active.merge_cells(cells)
+    book.save(tmp_path / "m.xlsx")
+    read = {"city": ["Rome", "Oslo", "Lima", "Bern"], "n": [1, 2, 3, 4], "note": ["old", None, "new", None]}
+    assert read_all(tmp_path) == {"m.xlsx/Sheet": read}
+
+
+@pytest.mark.parametrize("is_each", [True, False])
+@pytest.mark.parametrize("second", [None, "Lee"])
+def test_a_name_above_a_wide_cell_is_the_only_line_of_names(tmp_path, is_each, second):
+    """The first row of data is no second line of names, as it has values in the columns beside."""
+    book = openpyxl.Workbook()
+    book.active.append(["person", None, "age", "town"])
+    for number in range(4):
+        book.active.append([f"Ann {number}", second, 20 + number, f"town {number}"])
+    for row in range(1, 6 if is_each and second is None else 2):
+        book.active.merge_cells(f"A{row}:B{row}")
+    book.save(tmp_path / "m.xlsx")
+    read = read_all(tmp_path)["m.xlsx/Sheet"]
+    assert list(read) == ["person", "Unnamed: 1", "age", "town"]
+    assert read["person"] == [f"Ann {number}" for number in range(4)] and read["age"] == [20, 21, 22, 23]
+    assert read["Unnamed: 1"] == [second] * 4
+
+
+def test_values_that_hold_for_two_rows_are_no_names(tmp_path):
+    book = openpyxl.Workbook()
+    for row in (["north", 1], [None, 2], ["south", 3], [None, 4], ["west", 5], [None, 6]):
+        book.active.append(row)
+    for cells in ("A1:A2", "A3:A4", "A5:A6"):
+        book.active.merge_cells(cells)
+    book.save(tmp_path / "m.xlsx")
+    regions = ["north", "north", "south", "south", "west", "west"]
+    assert read_all(tmp_path)["m.xlsx/Sheet"] == {"column_0": regions, "column_1": [1, 2, 3, 4, 5, 6]}
+
+
+def test_what_is_named_like_a_workbook_has_a_reason(tmp_path):
     (tmp_path / "t.xls").write_text("a\tb\n1\t2\n")
-    _, (source,), _ = list_tables(tmp_path)
-    with pytest.raises(TableReadError, match=r"it is no workbook, whatever its name says; a text is read as \.csv"):
-        list(tables_of(source, GivenDialect(), 1000))
+    with zipfile.ZipFile(tmp_path / "u.xlsx", "w") as archive:
+        archive.writestr("xl/workbook.bin", b"")
+    _, sources, _ = list_tables(tmp_path)
+    reasons = (
+        r"it is no workbook, whatever its name says; a text is read as \.csv",
+        r"it is a binary workbook, whatever its name says; save it as \.xlsx",
+    )
+    for source, reason in zip(sources, reasons, strict=True):
+        with pytest.raises(TableReadError, match=reason):
+            list(tables_of(source, GivenDialect(), 1000))
 
 
 def test_a_workbook_follows_its_changes(tmp_path):
