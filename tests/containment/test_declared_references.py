@@ -108,8 +108,8 @@ def test_duckdb_declares_keys(tmp_path):
     assert [sorted(record["keys"]) for record in records] == [[["id"], ["n"]], []]
 
 
-def test_what_sqlite_declares_of_other_names_and_of_columns_that_are_not_read(tmp_path):
-    """Names in other case are the same to SQLite; generated columns are not read; `id` refers to itself."""
+def test_what_sqlite_declares_of_other_names_and_of_computed_columns(tmp_path):
+    """Names in other case are the same to SQLite; computed columns may refer and be keys; `id` refers to itself."""
     with sqlite3.connect(tmp_path / "b.sqlite") as base:
         base.executescript("""
             CREATE TABLE cities (id INTEGER PRIMARY KEY REFERENCES cities(id), b TEXT AS ('b' || id) UNIQUE, n TEXT);
@@ -125,6 +125,7 @@ def test_what_sqlite_declares_of_other_names_and_of_columns_that_are_not_read(tm
     assert lake.tables["table"].tolist() == ["b.sqlite/cities", "b.sqlite/others", "b.sqlite/shops"]
     assert declared_of(lake.join_graph()) == {
         ("b.sqlite/shops", "Place", "b.sqlite/cities", "id"),
+        ("b.sqlite/shops", "c", "b.sqlite/cities", "id"),
         ("b.sqlite/others", "town", "b.sqlite/cities", "id"),
     }
-    assert [record["keys"] for record in lake.segments[0].catalog.tables().to_pylist()] == [[["id"]], [], []]
+    assert [record["keys"] for record in lake.segments[0].catalog.tables().to_pylist()] == [[["id"], ["b"]], [], []]
