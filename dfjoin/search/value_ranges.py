@@ -32,11 +32,11 @@ __all__ = ["LongQuery", "ValueSummary", "count_values", "rank_ranges"]
 _N_FIRST = 200
 """First values that are looked at for letters, see `dfjoin.search.usefulness.features`."""
 
-_MOST_LENGTH = 19
-"""Characters of an integer of 18 digits with its sign."""
+_MOST_LENGTH, _TOO_LONG = 19, 10**18
+"""Characters of an integer of 18 digits with its sign, and the first integer of 19 digits, which has as many."""
 
 _SHORT = -(10**17)
-"""Negative integers down to this one have at most 18 characters."""
+"""Negative integers above this one have at most 18 characters."""
 
 
 @dataclass(frozen=True)
@@ -70,13 +70,14 @@ class ValueSummary:
     def of(cls, values: ValueSet, n_rows: int, places: NDArray[np.int64]) -> ValueSummary:
         """Summarise values; `places` tell where the first row of each stands."""
         order = np.argsort(places)[:_N_FIRST]
+        integers = np.sort(integers_among(values, _MOST_LENGTH))
         return cls(
             len(values),
             n_rows,
             present_classes(values),
             profile_values(values, pa.string(), has_texts=False).has_range,
             digit_range(values),
-            np.sort(integers_among(values, _MOST_LENGTH)),
+            integers[(integers > -_TOO_LONG) & (integers < _TOO_LONG)],
             [(int(places[code]), values.value(code)) for code in order.tolist()],
         )
 

@@ -73,3 +73,18 @@ def test_words_of_eight_bytes_are_folded_as_characters_are(rng, alphabet):
     found = normalize_column(pa.array(texts), settings)
     values = found.values()
     assert [values[code] for code in found.codes.tolist()] == [" ".join(text.split()).casefold() for text in texts]
+
+
+@pytest.mark.parametrize("alphabet", ["aZ ", "xY\0\x1f\x7f \t\n", "@[`{ \u00e9\u3000"])
+@pytest.mark.parametrize("behind", [b"", b" ", b"A" * 8, b"\xff" * 7])
+def test_bytes_around_a_value_change_nothing(rng, alphabet, behind):
+    settings = IndexSettings(null_spellings=(), null_evidence=False)
+    for n in range(1, 41):
+        cells = ["".join(rng.choice(list(alphabet), m)) for m in (n, 3, n)]
+        _, offsets, data = pa.array(cells).buffers()
+        data = pa.py_buffer(data.to_pybytes()[: sum(len(cell.encode()) for cell in cells)] + behind)
+        array = pa.Array.from_buffers(pa.string(), 3, [None, offsets, data])
+        for first, last in ((0, 3), (0, 1), (1, 2), (2, 3)):
+            found = normalize_column(array.slice(first, last - first), settings)
+            expected = [" ".join(cell.split()).casefold() for cell in cells[first:last]]
+            assert [found.value(code) for code in found.codes.tolist()] == expected
