@@ -181,6 +181,11 @@ def _of_keys(column: pd.Series, type_: pa.DataType) -> pa.Array:
     is_number = [v is None or isinstance(v, float) or (isinstance(v, Decimal) and float(v) == v) for v in values]
     if pa.types.is_floating(type_) and all(is_number):
         return pa.array([None if v is None else float(v) for v in values], type_)
+    if pa.types.is_decimal(type_) and all(is_number):
+        try:
+            return pa.array([Decimal(str(v)) if isinstance(v, float) else v for v in values], type_)
+        except CONVERSION_ERRORS:  # more digits than the type has
+            pass
     return pa.array([None if v is None else str(v) for v in values], pa.string())
 
 

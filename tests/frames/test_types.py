@@ -216,6 +216,15 @@ def test_decimals_fill_a_key_of_floats_where_they_are_exact():
     assert (made["k"].dtype, made["k"].to_list()) == (pl.String, ["0.10"])
 
 
+@pytest.mark.parametrize(
+    ("value", "expected"), [(2.5, [D("1.00"), D("2.50")]), (2.125, ["1.00", "2.125"]), (float("inf"), ["1.00", "inf"])]
+)
+def test_floats_fill_a_key_of_decimals_where_these_can_hold_them(value, expected):
+    own = pl.DataFrame({"k": [D("1.00")]}, schema={"k": pl.Decimal(9, 2)})
+    made = dfjoin.auto_join(own, pl.DataFrame({"k": [1.0, value]}), how="outer", **INDIRECT)
+    assert made["k"].to_list() == expected
+
+
 def test_keys_of_two_types_become_text():
     made = dfjoin.auto_join(pl.DataFrame({"k": [1, 2]}), pl.DataFrame({"k": ["2", "007"]}), how="outer", **INDIRECT)
     assert made["k"].to_list() == ["1", "2", "007"]
