@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import Any
 
 import pandas as pd
+import pyarrow as pa
 from pandas.api.types import is_float_dtype
 
 from dfjoin import _validation as check
@@ -187,7 +188,7 @@ def query_columns(df: pd.DataFrame, on: Any, snapshot: Snapshot, params: SearchP
     for position in range(df.shape[1]):
         column = df.iloc[:, position]
         try:
-            if is_float_dtype(column.dtype) and has_fractions(column_to_arrow(column)):
+            if _holds_floats(column) and has_fractions(column_to_arrow(column)):
                 continue  # seen before a single value is normalised
             query = normalized(column)
         except InvalidTypeError:
@@ -195,6 +196,13 @@ def query_columns(df: pd.DataFrame, on: Any, snapshot: Snapshot, params: SearchP
         if query.profile.is_indexable:
             found.append(query)
     return found
+
+
+def _holds_floats(column: pd.Series) -> bool:
+    dtype = column.dtype
+    if isinstance(dtype, pd.ArrowDtype):  # pandas has no kind for some types of Arrow, and raises
+        return pa.types.is_floating(dtype.pyarrow_dtype)
+    return is_float_dtype(dtype)
 
 
 def has_composite_key(on: Any, params: SearchParams) -> bool:
