@@ -301,7 +301,8 @@ def test_workers_end_with_the_process_that_started_them(files, tmp_path, sent):
     assert process.returncode == -sent
     if sent == signal.SIGINT:
         assert not (tmp_path / "index").exists()
-        assert written.count("Traceback") == 1, written
+        ends = [line for line in written.splitlines() if line.startswith("KeyboardInterrupt")]
+        assert len(ends) == 1, written  # of one process; Arrow may have raised something else before it
         assert written.endswith("KeyboardInterrupt\n")
 
 
