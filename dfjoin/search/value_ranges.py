@@ -21,6 +21,7 @@ from dfjoin.search.found import Found, Pool
 from dfjoin.search.hits import join_hits, rank_hits
 from dfjoin.search.params import SearchParams, SearchStats
 from dfjoin.search.query import HeldValues, QueryColumn, digit_range, integers_among
+from dfjoin.search.usefulness.features import LOOKED_AT
 from dfjoin.search.usefulness.ranking import rank_pool
 from dfjoin.search.usefulness.shared_evidence import SharedEvidence, ValueWeights, count_evidence
 from dfjoin.store.snapshot import Snapshot
@@ -28,9 +29,6 @@ from dfjoin.values.profile import Profile, kind_of_classes, present_classes, pro
 from dfjoin.values.value_set import ValueSet, pack_strings
 
 __all__ = ["LongQuery", "ValueSummary", "count_values", "rank_ranges"]
-
-_N_FIRST = 200
-"""First values that are looked at for letters, see `dfjoin.search.usefulness.features`."""
 
 _MOST_LENGTH, _TOO_LONG = 19, 10**18
 """Characters of an integer of 18 digits with its sign, and the first integer of 19 digits, which has as many."""
@@ -69,7 +67,7 @@ class ValueSummary:
     @classmethod
     def of(cls, values: ValueSet, n_rows: int, places: NDArray[np.int64]) -> ValueSummary:
         """Summarise values; `places` tell where the first row of each stands."""
-        order = np.argsort(places)[:_N_FIRST]
+        order = np.argsort(places)[:LOOKED_AT]
         integers = np.sort(integers_among(values, _MOST_LENGTH))
         return cls(
             len(values),
@@ -94,7 +92,7 @@ class ValueSummary:
             bool(parts) and all(part.has_range for part in parts),
             (min(low for low, _ in digits), max(high for _, high in digits)) if is_digits else None,
             np.sort(np.concatenate([np.empty(0, np.int64), *(part.integers for part in parts)])),
-            sorted(one for part in parts for one in part.first)[:_N_FIRST],
+            sorted(one for part in parts for one in part.first)[:LOOKED_AT],
         )
 
 

@@ -37,10 +37,12 @@ from dfjoin.search.usefulness.shared_evidence import SharedEvidence
 from dfjoin.store.snapshot import Snapshot
 from dfjoin.values.header_meaning import headers_of, is_generic, is_naming
 
-__all__ = ["QueryFacts", "families_of", "features_of", "query_facts", "query_numbers", "scores_of"]
+__all__ = ["LOOKED_AT", "QueryFacts", "families_of", "features_of", "query_facts", "query_numbers", "scores_of"]
 
 _NUMBER_KINDS = ("integer", "decimal", "float")
-_LOOKED_AT = 200
+LOOKED_AT = 200
+"""First values of a column that are looked at for letters."""
+
 _FEW_LETTERS = 0.1
 _IS_LETTER = (np.arange(256) >= 128) | ((np.arange(256) >= ord("a")) & (np.arange(256) <= ord("z")))
 
@@ -135,7 +137,7 @@ def _hashes(names: tuple[str, ...]) -> NDArray[np.uint64]:
 def _share_with_letters(query: QueryColumn) -> float:
     """Return the share of the first values that have a letter."""
     values = query.values
-    n = min(len(values), _LOOKED_AT)
+    n = min(len(values), LOOKED_AT)
     if n == 0:
         return 1.0
     ends = values.offsets[: n + 1]
