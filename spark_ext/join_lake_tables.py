@@ -214,26 +214,24 @@ def read_in_task(
     index = (snapshot.place, snapshot.version, snapshot.moved)
     reader = _TableReader(index, step, columns_to_add(table, step), program, notes)
     first = next(reader.batches(table))
-    frame = _read_by(spark, reader, first.schema)
+    frame = _in_one_task(spark, reader, from_arrow_schema(first.schema, prefer_timestamp_ntz=True))
     keys = [name for name in first.schema.names if name.startswith(f"{PREFIX}k")]
     values = {name: f"{PREFIX}c{i}" for i, name in enumerate(reader.brought)}
     spelled = [name for name in first.schema.names if name.startswith(f"{PREFIX}s")]
-    classes, most = _key_facts(_read_by(spark, replace(reader, brought=[]), None), keys)
+    kinds = [key.replace(f"{PREFIX}k", f"{PREFIX}t") for key in keys]
+    of_keys = ", ".join([*(f"{key} string" for key in keys), *(f"{kind} int" for kind in kinds)])
+    rows = _in_one_task(spark, replace(reader, brought=[], is_of_keys=True), of_keys)
+    classes, most = _key_facts(rows, keys, kinds)
     return RightTable(frame, keys, values, spelled, stem_of(table.name), classes, "", most)
 
 
-def _read_by(spark: Any, reader: _TableReader, schema: pa.Schema | None) -> Any:
-    """Return the rows of a table that a task reads; without a schema only its keys, with their classes."""
-    if schema is not None:
-        return in_tasks(spark.range(0, 1, 1, 1), reader, from_arrow_schema(schema, prefer_timestamp_ntz=True))
-    n_keys = 1 if reader.program is not None else len(reader.step.right_on)
-    fields = [f"{PREFIX}k{i} string, {PREFIX}t{i} int" for i in range(n_keys)]
-    return in_tasks(spark.range(0, 1, 1, 1), replace(reader, is_of_keys=True), ", ".join(fields))
+def _in_one_task(spark: Any, reader: _TableReader, schema: Any) -> Any:
+    """Return the rows that a task reads of a table."""
+    return in_tasks(spark.range(0, 1, 1, 1), reader, schema)
 
 
-def _key_facts(rows: Any, keys: list[str]) -> tuple[list[KeyClasses], int]:
+def _key_facts(rows: Any, keys: list[str], kinds: list[str]) -> tuple[list[KeyClasses], int]:
     """Find out what kinds of keys a table has, and in how many rows the most frequent one stands: one job."""
-    kinds = [key.replace(f"{PREFIX}k", f"{PREFIX}t") for key in keys]
     counts = rows.groupBy(*keys).agg(F.count(F.lit(1)).alias("n"), *(F.bit_or(kind).alias(kind) for kind in kinds))
     is_held = F.expr(" AND ".join(f"{key} IS NOT NULL" for key in keys))
     most = F.max(F.when(is_held, F.col("n"))).alias("most")
@@ -270,15 +268,13 @@ class _TableReader:
             parts = {name: table.normalize(name, batch.column(i)) for i, name in enumerate(right_on)}
             keys = list(parts.values()) if self.program is None else [_made(self.program, parts[right_on[0]])]
             every = np.arange(batch.num_rows)
+            columns = {f"{PREFIX}k{i}": texts_of_rows(part, every) for i, part in enumerate(keys)}
             if self.is_of_keys:
-                texts = {f"{PREFIX}k{i}": texts_of_rows(part, every) for i, part in enumerate(keys)}
-                kinds = [np.full(batch.num_rows, KeyClasses.of(part).bits, np.int32) for part in keys]
-                made = pa.table(texts | {f"{PREFIX}t{i}": pa.array(kind) for i, kind in enumerate(kinds)})
-                order = [name for i in range(len(keys)) for name in (f"{PREFIX}k{i}", f"{PREFIX}t{i}")]
-                yield from made.select(order).combine_chunks().to_batches()
+                for i, part in enumerate(keys):
+                    columns[f"{PREFIX}t{i}"] = pa.array(np.full(batch.num_rows, KeyClasses.of(part).bits, np.int32))
+                yield from pa.table(columns).combine_chunks().to_batches()
                 continue
             frame = table.to_frame([batch], wanted, parts)
-            columns = {f"{PREFIX}k{i}": texts_of_rows(part, every) for i, part in enumerate(keys)}
             taken = pd.DataFrame({name: nullable_column(frame[name]) for name in wanted}, columns=wanted)
             arrow = frame_to_table(taken.set_axis([f"{PREFIX}x{i}" for i in range(len(wanted))], axis=1))
             if self.program is None:
