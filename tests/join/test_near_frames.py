@@ -139,6 +139,11 @@ def test_metrics(metric, radius, codes):
     pd.testing.assert_frame_equal(names.auto_join(lands, plan=plan), wide)
 
 
+def test_a_metric_without_a_name_is_no_default():
+    with pytest.raises(InvalidParameterError, match=r"`metric` must be one of 'euclidean', 'angular'.*, got ''"):
+        NAMES.auto_join(COUNTRIES, on="name", right_on="country", mode="embedding", metric="")
+
+
 def test_a_registered_metric_between_frames(monkeypatch):
     monkeypatch.delitem(METRICS, "cityblock", raising=False)
     dfjoin.register_metric(dfjoin.Metric("cityblock", lambda one, many: np.abs(many - one).sum(axis=1)))

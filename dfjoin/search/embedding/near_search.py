@@ -93,7 +93,7 @@ def with_radius(params: SearchParams, default: float = _RADIUS) -> SearchParams:
     default : float
         Radius if none is given, as a fraction of the largest Euclidean distance; an angle spans the same chord.
     """
-    unit, metric = params.radius_unit or "fraction", params.metric or "euclidean"
+    unit, metric = params.radius_unit or "fraction", "euclidean" if params.metric is None else params.metric
     radius = params.radius
     if radius is None:
         radius = default
