@@ -5,9 +5,10 @@ from __future__ import annotations
 import html
 from collections.abc import Iterable, Sequence
 
+from dfjoin._graph_picture import GraphPicture
 from dfjoin._visible import visible, visible_lines
 
-__all__ = ["DARK", "LIGHT", "bar", "card", "code", "escape", "escape_lines", "page", "pairs", "table"]
+__all__ = ["DARK", "LIGHT", "bar", "card", "code", "escape", "escape_lines", "graph", "page", "pairs", "table"]
 
 LIGHT = {
     "back": "#ffffff",
@@ -63,6 +64,8 @@ _CSS = (
     ".dfj code,.dfj pre{font:12px/1.5 ui-monospace,monospace;color:var(--dfj-text);background:var(--dfj-fill);"
     "border-radius:4px;padding:1px 5px;white-space:pre-wrap;overflow-wrap:anywhere;unicode-bidi:isolate}"
     ".dfj pre{padding:6px 8px;margin:4px 0}.dfj .line{margin:3px 0}"
+    ".dfj svg{font:12px system-ui,sans-serif;fill:var(--dfj-text)}.dfj svg rect{fill:var(--dfj-back);"
+    "stroke:var(--dfj-text)}.dfj svg .line{fill:none;stroke:var(--dfj-soft)}.dfj svg .soft{fill:var(--dfj-soft)}"
     ".dfj .scroll{overflow-x:auto}.dfj table{border-collapse:collapse;margin:4px 0;font:inherit;color:var(--dfj-text)}"
     ".dfj th,.dfj td{border:1px solid var(--dfj-line);padding:2px 8px;text-align:left;color:var(--dfj-text);"
     "background:var(--dfj-back)}.dfj th{background:var(--dfj-fill)}"
@@ -115,3 +118,22 @@ def table(head: Sequence[object], rows: Iterable[Sequence[object]]) -> str:
 def escape_lines(text: str) -> str:
     """Escape a text of several lines, whole."""
     return html.escape(visible_lines(text.split("\n")))
+
+
+def graph(picture: GraphPicture, label: str) -> str:
+    """Draw tables as boxes and keys as arrows between them, as SVG; `label` is read to those who do not see it."""
+    tip = '<marker id="dfj-tip" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="8" markerHeight="8" orient="auto">'
+    parts = [f'<defs>{tip}<path class="soft" d="M0 0L8 4L0 8z"/></marker></defs>']
+    for arrow in picture.arrows:
+        place = f'x="{arrow.x}" y="{arrow.y}" text-anchor="middle"'
+        parts.append(f'<path class="line" d="{arrow.path}" marker-end="url(#dfj-tip)"/>')
+        parts.append(f'<text class="soft" {place}>{escape(arrow.label)}</text>')
+    for box in picture.boxes:
+        place = f'x="{box.x}" y="{box.y}" width="{box.width}" height="{box.height}" rx="6"'
+        x, y = box.x + 12, box.y + (20 if box.folder else 28)
+        parts.append(f"<g><title>{escape(box.table)}</title><rect {place}/>")
+        parts.append(f'<text x="{x}" y="{y}">{escape(box.title)}</text>')
+        below = f'<text class="soft" x="{x}" y="{y + 17}">{escape(box.folder)}</text>' if box.folder else ""
+        parts.append(f"{below}</g>")
+    size = f'width="{picture.width}" height="{picture.height}" viewBox="0 0 {picture.width} {picture.height}"'
+    return f'<div class="scroll"><svg {size} role="img" aria-label="{escape(label)}">{"".join(parts)}</svg></div>'

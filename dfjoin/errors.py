@@ -39,10 +39,10 @@ __all__ = [
     "TableChangedError",
     "TableNotFoundError",
     "TableReadError",
+    "collected_warnings",
     "did_you_mean",
     "shortlist",
     "warn",
-    "warnings_told",
 ]
 
 _OWN = tuple(str(Path(__file__).parents[1] / package) + os.sep for package in ("dfjoin", "spark_ext"))
@@ -204,25 +204,25 @@ def _letters(text: str) -> str:
     return "".join(character for character in text.casefold() if character.isalnum())
 
 
-_told: ContextVar[list[str] | None] = ContextVar("told", default=None)
+_collected: ContextVar[list[str] | None] = ContextVar("collected", default=None)
 
 
 @contextmanager
-def warnings_told() -> Iterator[list[str]]:
+def collected_warnings() -> Iterator[list[str]]:
     """Collect what dfjoin warns of in this context, in place of warning; other threads go on as they do."""
-    told: list[str] = []
-    token = _told.set(told)
+    messages: list[str] = []
+    token = _collected.set(messages)
     try:
-        yield told
+        yield messages
     finally:
-        _told.reset(token)
+        _collected.reset(token)
 
 
 def warn(message: str, category: type[Warning] = DfjoinWarning) -> None:
     """Warn as if from the first frame of the stack that is not dfjoin's own: the line of the user's code."""
-    told = _told.get()
-    if told is not None:
-        told += [message] if message not in told else []
+    messages = _collected.get()
+    if messages is not None:
+        messages += [message] if message not in messages else []
         return
     level = 2  # the caller of this function
     frame = sys._getframe(1)

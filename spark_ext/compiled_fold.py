@@ -87,7 +87,7 @@ def fold_compiled(frame: Any, name: str) -> Any:
     pyspark Column or None
         None where the session cannot build it.
     """
-    return compiled(frame, lambda java: _folded(java, java.text(F.col(name))))
+    return compiled(frame, lambda java: _folded(java, java.text(F.col(name)), F.lower(F.col(name))))
 
 
 def fold_program(frame: Any, program: Program, operands: Sequence[str]) -> Any:
@@ -112,15 +112,14 @@ def fold_program(frame: Any, program: Program, operands: Sequence[str]) -> Any:
     return compiled(frame, lambda java: _folded_program(java, program, operands))
 
 
-def _folded(java: JavaMethods, text: Any) -> Any:
-    """Fold texts of Java: lower case is enough for printable ASCII without a space that folding removes."""
+def _folded(java: JavaMethods, text: Any, lower: Any) -> Any:
+    """Fold texts of Java: lower case, a column, is enough for printable ASCII without a space that folding removes."""
     spaces = (("contains", "  "), ("startsWith", " "), ("endsWith", " "))
     is_spaced = functools.reduce(operator.or_, (java.test(text, method, space) for method, space in spaces))
     composed = java.spark_text(java.rewritten(text, "com.ibm.icu.text.Normalizer", "compose"))
     spaced = java.text(F.trim(F.regexp_replace(composed, SPACES, " ")))
     folded = java.spark_text(java.rewritten(spaced, "com.ibm.icu.lang.UCharacter", "foldCase"))
-    plain = java.spark_text(java.lower(text))
-    return F.when(java.is_printable(text) & ~is_spaced, plain).when(java.is_known(text), folded)
+    return F.when(java.is_printable(text) & ~is_spaced, lower).when(java.is_known(text), folded)
 
 
 def _folded_program(java: JavaMethods, program: Program, operands: Sequence[str]) -> Any:
@@ -131,7 +130,7 @@ def _folded_program(java: JavaMethods, program: Program, operands: Sequence[str]
         if text is None:
             return None
         made = text if made is None else java.joined(made, text)
-    folded = _folded(java, made)
+    folded = _folded(java, made, java.spark_text(java.lower(made)))
     for condition in program.conditions:
         folded = F.when(F.expr(condition.sql(operands[condition.column])), folded)
     return folded

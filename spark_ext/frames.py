@@ -48,15 +48,17 @@ _WHERE_OF_SEARCH = """where : {"auto", "driver", "cluster"}
 
         - ``"driver"``: the distinct values of the query columns come to this process, up to 64 MiB.
         - ``"cluster"``: in tasks, which have to find the index at the same path. Groups of segments are searched in
-          tasks of their own, but by distances (``mode="fuzzy"`` and ``"embedding"``) in the order by usefulness;
-          programs are learned by one task for each query column. A column of more than two million distinct values is
-          searched by ranges of these with ``mode="exact"``: each goes to one task, once, and no zeros in front are
-          looked for (pass `pad`). In other modes one task for each group gets all of its values.
+          tasks of their own, twice by distances (``mode="fuzzy"`` and ``"embedding"``) in the order by usefulness,
+          since how rare a value is, is counted first; programs are learned by one task for each query column. A column
+          of more than two million distinct values is searched by ranges of these with ``mode="exact"``: each goes to
+          one task, once, and no zeros in front are looked for (pass `pad`). In other modes one task for each group gets
+          all of its values.
         - ``"auto"``: here, and in tasks where the values are too many.
 
-        The frame is read once here. In tasks it is read once, and its distinct values are kept on disk or in memory
-        while the search lasts. Jobs: one here; in tasks two, four for each column that is searched by ranges, and one
-        that looks at the workers once in a session."""
+        The frame is read once here. In tasks it is read once; where Spark expects more than 2 MiB of distinct values,
+        these are kept on disk or in memory while the search lasts, and a job counts them. Jobs: one here; in tasks one
+        or, with that, two, four for each column that is searched by ranges, and one that looks at the workers once in a
+        session."""
 
 _WHERE_OF_JOIN = """where : {"auto", "driver", "cluster"}
         Where tables of a lake are read: ``"driver"`` reads them in this process, ``"cluster"`` Parquet by Spark's own

@@ -22,9 +22,8 @@ from dfjoin.join.auto import join
 from dfjoin.join.near_frames import NEAR_MODES
 from dfjoin.join.options import JoinOptions, join_options
 from dfjoin.join.plan import JoinPlan
-from dfjoin.join.relation_kinds import distance_relation
 from dfjoin.join.rows.report import JoinReport
-from dfjoin.join.saved_relation import SavedRelation
+from dfjoin.join.saved_relation import SavedRelation, distance_relation
 from dfjoin.lake import Lake, resolve_lake
 from dfjoin.search.candidates import JoinCandidates
 from dfjoin.values.frames import frame_to_table, is_pandas, is_spark

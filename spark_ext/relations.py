@@ -21,12 +21,11 @@ from dfjoin.join.auto import join
 from dfjoin.join.options import JoinOptions
 from dfjoin.join.output_names import stem_of
 from dfjoin.join.plan import JoinPlan, JoinStep
-from dfjoin.join.relation_kinds import distance_relation
 from dfjoin.join.rows.dated_rows import is_of_dates_alone
 from dfjoin.join.rows.execute import MARKS
 from dfjoin.join.rows.read_rows import columns_to_add
 from dfjoin.join.rows.several_rules import names_of_rules
-from dfjoin.join.saved_relation import SavedRelation
+from dfjoin.join.saved_relation import SavedRelation, distance_relation
 from dfjoin.programs.program import Program
 from dfjoin.store.table import LakeTable
 from dfjoin.transform.evidence.transform_join import TransformJoin

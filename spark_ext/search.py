@@ -41,7 +41,7 @@ from spark_ext.search_tasks import (
     sql_schema,
 )
 from spark_ext.task_counters import summary
-from spark_ext.transfer import collect, quoted, to_pandas, to_spark
+from spark_ext.transfer import collect, estimated_bytes, quoted, to_pandas, to_spark
 
 __all__ = [
     "MOST_VALUES",
@@ -223,17 +223,20 @@ class _Search:
 
     def _in_tasks(self) -> Any:
         """Search in tasks of Spark, and bring the hits here."""
-        with kept(self.queries.rows) as rows:
-            frame, told = self._found(rows)
+        if self._may_be_long():
+            with kept(self.queries.rows) as rows:
+                frame, told = self._found(rows, self._long_columns(rows))
+        else:
+            frame, told = self._found(self.queries.rows, {})
         place = {name: number for number, name in enumerate(self.queries.names)}
         names = frame["q"].tolist()
         order = sorted(range(len(frame)), key=lambda row: (place.get(names[row], 0), names[row], row))
         hits = frame.iloc[order].drop(columns="q").reset_index(drop=True)
         return self._result(hits, summary(told))
 
-    def _found(self, rows: Any) -> tuple[pd.DataFrame, list[str]]:
+    def _found(self, rows: Any, long: dict[str, int]) -> tuple[pd.DataFrame, list[str]]:
         """Search for the query columns of some rows; return the hits, and what tasks told."""
-        schema, long = schema_of(self.task), self._long_columns(rows)
+        schema = schema_of(self.task)
         parts, told = [], list[str]()
         if not long or set(long) != set(self.queries.names):
             few = rows.where(~F.col("q").isin(list(long))) if long else rows
@@ -246,10 +249,14 @@ class _Search:
             told += own
         return pd.concat(parts).drop(columns="told"), told
 
+    def _may_be_long(self) -> bool:
+        """Tell whether a query column may have more values than one task searches for: if so, a job counts them."""
+        n_bytes = estimated_bytes(self.queries.rows)
+        is_small = n_bytes is not None and n_bytes <= MOST_VALUES
+        return mode_of(self.task.params.mode).is_by_value and not is_small
+
     def _long_columns(self, rows: Any) -> dict[str, int]:
         """Return the distinct values of the query columns that are searched by ranges of these."""
-        if not mode_of(self.task.params.mode).is_by_value:
-            return {}
         with described(self.spark, "search: count the values"):
             counted = collect(rows.groupBy("q").count().where(F.col("count") > MOST_VALUES))
         return {row["q"]: row["count"] for row in counted.sort_by("q").to_pylist()}
@@ -276,7 +283,7 @@ class _Search:
         held = to_spark(self.spark, HELD_SCHEMA.empty_table())
         if mode_of(self.task.params.mode).needs_counts(self.task.params):
             counted = in_tasks(self._dealt(rows, groups, n_parts), CountHolding(self.task), sql_schema(HELD_SCHEMA))
-            held = counted.groupBy("q", "hash", "told").agg(F.sum("held").alias("held"))
+            held = counted.groupBy("q", "hash", "told").agg(F.sum("held").alias("held"), F.sum("near").alias("near"))
         # Values and what is known of them come to a task as rows of one frame: a join of frames would be ambiguous.
         known = self._dealt(rows.unionByName(held, allowMissingColumns=True), groups, n_parts)
         found = in_tasks(known, SearchGroup(self.task), sql_schema(GROUP_SCHEMA))

@@ -54,8 +54,8 @@ _MANY_ROWS = 1 << 16
 _TOLD = pa.field("told", pa.string())
 """The column that is null but in the last row of a task."""
 
-HELD_SCHEMA = pa.schema([("q", pa.string()), ("hash", pa.int64()), ("held", pa.int64()), _TOLD])
-"""Rows of counts: in how many columns a value stands; without a hash the total, see `HeldCounts`."""
+HELD_SCHEMA = pa.schema([("q", pa.string()), *((name, pa.int64()) for name in ("hash", "held", "near")), _TOLD])
+"""Rows of counts: how many columns hold a value, how many values are near; without a hash totals, see `HeldCounts`."""
 
 
 @lru_cache(maxsize=8)
@@ -209,10 +209,11 @@ class CountHolding(_QueryTask):
         """Count the columns of the group that hold each value, or piece of one, and those that hold any."""
         group, mode = self._task.group(_numbers(rows)), mode_of(self._task.params.mode)
         for query in self._task.queries(rows):
-            held = mode.count_group(group, query)
+            held = mode.count_group(group, query, self._task.params)
             n = held.hashes.size + 1
             hashes = pa.array(np.append(held.hashes.view(np.int64), 0), mask=np.arange(n) == n - 1)
-            columns = [[query.name] * n, hashes, np.append(held.counts, held.total), pa.nulls(n, pa.string())]
+            near = np.append(np.zeros(n - 1, np.int64) if held.near is None else held.near, held.n_full)
+            columns = [[query.name] * n, hashes, np.append(held.counts, held.total), near, pa.nulls(n, pa.string())]
             yield pa.table(columns, schema=HELD_SCHEMA)
 
 
@@ -284,20 +285,20 @@ def _of_values(rows: pa.Table) -> pa.Table:
 def _held_counts(rows: pa.Table) -> dict[str, HeldCounts]:
     """Read what was counted for each query column; rows of values and of hits have no count."""
     rows = rows.filter(rows.column("held").is_valid())
-    totals = rows.filter(rows.column("hash").is_null())
-    total_of = dict(zip(totals.column("q").to_pylist(), totals.column("held").to_pylist(), strict=True))
-    rows = rows.filter(rows.column("hash").is_valid())
-    hashes, counts = rows.column("hash").to_numpy().view(np.uint64), rows.column("held").to_numpy()
+    is_total = rows.column("hash").is_null()
+    totals = {one["q"]: one for one in rows.filter(is_total).select(["q", "held", "near"]).to_pylist()}
+    rows = rows.filter(pc.invert(is_total))
+    hashes, counts, near = (rows.column(name).to_numpy() for name in ("hash", "held", "near"))
+    hashes = hashes.view(np.uint64)
     names = rows.column("q").combine_chunks().dictionary_encode()
     codes = names.indices.to_numpy()
     order = np.lexsort((hashes, codes))
     ends = np.cumsum(np.bincount(codes, minlength=len(names.dictionary)))
-    nothing = np.empty(0, np.uint64), np.empty(0, np.int64)
-    found = defaultdict(
-        lambda: HeldCounts(*nothing, 0), {name: HeldCounts(*nothing, n) for name, n in total_of.items()}
-    )
-    for name, chosen in zip(names.dictionary.to_pylist(), np.split(order, ends[:-1]), strict=False):
-        found[name] = HeldCounts(hashes[chosen], counts[chosen], total_of[name])
+    places = dict(zip(names.dictionary.to_pylist(), np.split(order, ends[:-1]), strict=False))
+    found = defaultdict(lambda: HeldCounts(np.empty(0, np.uint64), np.empty(0, np.int64), 0))
+    for name, total in totals.items():
+        own = places.get(name, order[:0])
+        found[name] = HeldCounts(hashes[own], counts[own], total["held"], near[own], total["near"])
     return found
 
 

@@ -27,6 +27,7 @@ __all__ = [
     "context_of",
     "count_rows",
     "counting",
+    "estimated_bytes",
     "pickled_for_tasks",
     "quoted",
     "to_pandas",
@@ -191,6 +192,17 @@ def _repeated_at_interrupts(cancel: Callable[[], Any]) -> Iterator[None]:
 def count_rows(frame: Any) -> int:
     """Count the rows of a Spark DataFrame, as `collect` collects them."""
     return int(collect(frame.select(F.count(F.lit(1)).alias("n"))).column("n")[0].as_py())
+
+
+def estimated_bytes(frame: Any) -> int | None:
+    """Return how many bytes Spark expects the rows of a frame to have, without a job; None where it does not tell.
+
+    It knows the bytes of files and of rows of this process, and takes what it does not know for very many.
+    """
+    try:
+        return int(frame._jdf.queryExecution().optimizedPlan().stats().sizeInBytes())
+    except Exception:  # Connect has no plan here, and what it raises for that differs between versions
+        return None
 
 
 def to_pandas(table: pa.Table) -> pd.DataFrame:

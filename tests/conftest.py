@@ -1,5 +1,6 @@
 """Shared fixtures: hypothesis profiles, the example lake, one Spark session for all that need it."""
 
+import gc
 import os
 import signal
 from pathlib import Path
@@ -20,6 +21,8 @@ settings.load_profile(os.environ.get("DFJOIN_HYPOTHESIS", "short"))
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # a shell starts what runs in the background so
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
+gc.disable()  # until the tests are collected: nothing that is made for them is garbage
+
 watch.is_told = True  # whether the kernels are compiled already changes nothing that a command prints
 
 PROJECT = Path(__file__).parent.parent
@@ -39,6 +42,17 @@ def pytest_collection_modifyitems(config, items):
     if hasattr(config, "workerinput"):
         slow = {item.path for item in items if item.get_closest_marker("slow")}
         items.sort(key=lambda item: ("spark" not in item.fixturenames, item.path not in slow))
+
+
+def pytest_collection_finish(session):
+    """Leave out of every later collection of garbage what stays until the end: modules and ten thousand tests."""
+    gc.freeze()
+    gc.enable()
+
+
+def pytest_sessionfinish(session):
+    """Let libraries that look for leaks at the end find none."""
+    gc.unfreeze()
 
 
 @pytest.hookimpl(optionalhook=True)

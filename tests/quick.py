@@ -1,7 +1,7 @@
 """Check a small change: ``python -m tests.quick``: linters, types, architecture, docstrings and what tests the changed files.
 
-Changed is what differs from the last commit, or from ``--since main``. Tests that are marked `slow` or `spark` are
-left to the whole suite.
+Changed is what differs from the last commit, or from ``--since main``. Tests that are marked `slow` are left to the
+whole suite, and so are those that are marked `spark`, unless `spark_ext` or a test of it changed.
 """
 
 from __future__ import annotations
@@ -16,6 +16,9 @@ PROJECT = Path(__file__).parent.parent
 ALWAYS = ("tests/test_architecture.py", "tests/test_docstrings.py", "tests/test_public_api.py")
 DOCUMENTS = {"README.md": "tests/test_readme.py", "dfjoin/accessors.py": "tests/api/test_accessors.py"}
 """Files outside of a package → the tests that read them; `accessors` is tested beside the functions that it calls."""
+SPARK = "tests/spark"
+SPARK_EXAMPLE = "tests/spark/test_spark_example.py"
+"""Builds, searches and joins by Spark in a few seconds: what is run for a file of `spark_ext` without tests of its name."""
 
 
 def changed_files(since: str) -> list[str]:
@@ -42,7 +45,8 @@ def tests_of(name: str) -> str | None:
     if root == "docs":
         return "tests/docs"
     if root == "spark_ext":
-        return "tests/spark"
+        own = f"{SPARK}/test_{path.stem}.py"
+        return own if (PROJECT / own).exists() else SPARK_EXAMPLE
     if root != "dfjoin":
         return None
     if not folders:
@@ -58,7 +62,8 @@ def commands(files: list[str], workers: int) -> dict[str, list[str]]:
     outer = [test for test in tests if not any(other != test and Path(test).is_relative_to(other) for other in tests)]
     chosen = [*ALWAYS, *sorted(set(outer) - set(ALWAYS))]
     by_python = [sys.executable, "-m"]
-    marks = ["-m", "not slow and not spark"]
+    uses_spark = any(Path(test).is_relative_to(SPARK) for test in chosen)
+    marks = ["-m", "not slow" if uses_spark else "not slow and not spark"]
     return {
         "ruff check": [*by_python, "ruff", "check", "-q", "."],
         "ruff format": [*by_python, "ruff", "format", "-q", "--check", "."],

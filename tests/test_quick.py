@@ -18,7 +18,8 @@ from tests import quick
         ("dfjoin/accessors.py", "tests/api/test_accessors.py"),
         ("dfjoin/fuzzy/match_model.json", "tests/fuzzy"),
         ("dfjoin/_version.py", None),
-        ("spark_ext/joins.py", "tests/spark"),
+        ("spark_ext/join.py", "tests/spark/test_join.py"),
+        ("spark_ext/py.typed", "tests/spark/test_spark_example.py"),
         ("examples/quickstart.py", "tests/test_examples.py"),
         ("examples/lake/geo/countries.csv", "tests/test_examples.py"),
         ("tests/join/test_execute.py", "tests/join/test_execute.py"),
@@ -40,6 +41,15 @@ def test_a_file_in_a_chosen_folder_is_not_run_twice():
     (tests,) = [command for title, command in made.items() if title.startswith("pytest")]
     assert tests[tests.index("-n") + 1] == "3"
     assert tests[-5:] == [*quick.ALWAYS, "tests/join", "tests/test_errors.py"]
+
+
+@pytest.mark.parametrize(
+    ("changed", "marks"),
+    [("dfjoin/join/plan.py", "not slow and not spark"), ("spark_ext/transfer.py", "not slow")],
+)
+def test_spark_is_started_for_its_own_package_alone(changed, marks):
+    (tests,) = [command for title, command in quick.commands([changed], 2).items() if title.startswith("pytest")]
+    assert marks in tests
 
 
 def test_changed_files_are_those_of_git_with_new_ones(tmp_path, monkeypatch):

@@ -68,8 +68,8 @@ def discover_joinable(
     pad, dayfirst, aliases : int, bool, bool or dict, optional
         How `on` is written: digits with zeros in front; the order of days and months; names in other languages, codes.
     radius, radius_unit, metric, count : float, str, str and str, optional
-        How near values are; "fraction", "absolute", "m" or "km"; "euclidean", "angular" or a registered distance, in
-        ``mode="fuzzy"`` "edit", "tokens" or "jaccard"; "hit" counts values with a partner, "all" pairs.
+        How near values are; "fraction", "by_length", "absolute", "m" or "km"; "euclidean", "angular" or a registered
+        distance, in ``mode="fuzzy"`` "edit", "tokens" or "jaccard"; "hit" counts values with a partner, "all" pairs.
     recall, verify, progressive : float, bool and bool, optional
         With ``mode="lsh"``: the share of columns to find; counts or estimates; estimates first, then counts.
     plan : str, optional

@@ -240,7 +240,7 @@ def containment_join(
     Notes
     -----
     Yang et al., "Internal and external memory set containment join", VLDB Journal 2021; ``"scan"`` departs from it, see
-    `dfjoin.containment.scan_join.scan_pairs`. Time of ``"scan"``: O(elements + Σ of the lengths of the lists of the
+    `dfjoin.containment.subset_join.scan_pairs`. Time of ``"scan"``: O(elements + Σ of the lengths of the lists of the
     rarest elements / 16 + pairs). Partial containment reads the lists of the rarest elements, see
     `dfjoin.kernels.sets.overlap_join.join_overlaps`. `dfjoin.Lake.containment_join` joins the columns of a lake.
 

@@ -8,11 +8,14 @@ from typing import Any
 import pandas as pd
 
 from dfjoin import _html, _plots
+from dfjoin._graph_picture import picture_around
 from dfjoin._visible import visible_lines
 
 __all__ = ["AugmentReport", "JoinedTable"]
 
 _SHOWN = 10
+_ROWS = "X, the rows"
+"""How the frame is called where tables are."""
 
 
 @dataclass(frozen=True)
@@ -158,7 +161,7 @@ class AugmentReport:
         return [name for name in self.suspicious if name in taken]
 
     def _repr_html_(self) -> str:
-        """Write the report as a card, for notebooks: gain by table, what was refused, what was passed over."""
+        """Write the report as a card, for notebooks: gain by table, the joins as a graph, what was refused."""
         largest = max((one.gain or 0.0 for one in self.joined), default=0.0) or 1.0
         joined = []
         for one in self.joined:
@@ -167,8 +170,10 @@ class AugmentReport:
             told = [one._key, ", ".join(one.columns.values())]
             joined.append((one.path, gain + "".join(f'<div class="soft">{_html.escape(text)}</div>' for text in told)))
         parts = [_html.pairs([("stopped", _html.escape(self.stopped)), *joined])]
-        if any(len(one.joins) > 1 for one in self.joined):
-            parts.append(f"<pre>{_html.escape_lines(self.join_tree())}</pre>")
+        if self.joined:
+            n_hops = max(len(one.joins) for one in self.joined)
+            picture = picture_around(self._edges(), _ROWS, n_hops)
+            parts.append(_html.graph(picture, "what is joined with what, by which key"))
         for verb, reasons in self._reasons.items():
             if reasons:
                 parts.append(_html.table([verb, "why"], list(reasons.items())[:_SHOWN]))
@@ -190,6 +195,14 @@ class AugmentReport:
         return visible_lines(lines)
 
     __repr__ = __str__
+
+    def _edges(self) -> pd.DataFrame:
+        """Return the joins as edges of a graph, from a table to the one that is joined to it."""
+        rows = []
+        for way in sorted({one.joins[:depth] for one in self.joined for depth in range(1, len(one.joins) + 1)}):
+            before = way[-2][1] if len(way) > 1 else _ROWS
+            rows.append((before, way[-1][0], way[-1][1], way[-1][0], 1.0))
+        return pd.DataFrame(rows, columns=["table", "column", "key_table", "key_column", "score"])
 
     def join_tree(self) -> str:
         """Write the joins as a tree of lines: a table stands below the one whose column is its key."""

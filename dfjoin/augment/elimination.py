@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from dfjoin.augment.boosting import Columns
 from dfjoin.augment.budget import INTERRUPTED, OutOfTimeError
 from dfjoin.augment.held_out import (
     FOLDS,
@@ -30,7 +31,7 @@ _KEPT = 2 / 3
 _SURE = 2.0
 """Smallest gain of all that is chosen on held-out rows, in standard errors."""
 
-_MOST_CELLS = 2_000_000
+_MOST_CELLS = 1_000_000
 """Rows × columns that columns are chosen by, at most: of more rows so many are drawn that this is kept."""
 
 _FEWEST_ROWS = 2_000
@@ -68,7 +69,7 @@ def choose_by_elimination(task: SelectionTask, k: int | None, candidates: Sequen
     The step that is taken is the last one whose loss is within one standard error of the least loss. The tables are
     those of the columns that most folds keep until this step: noise is kept by chance, each time other columns of it
     (stability selection, Meinshausen and Bühlmann, 2010). A table costs a join and its further columns nothing, so that
-    of these tables all columns come along that most folds keep until the step of the least loss. Nothing is chosen
+    of these tables all columns come along that any fold keeps until the step of the least loss. Nothing is chosen
     where the gain is not sure, or is none on other folds.
 
     Rows of one key, or of one group of the caller, are in one fold. Where tables are joined by several keys, the folds
@@ -124,10 +125,12 @@ class _Elimination:
 
     Parameters
     ----------
-    base, matrix : ndarray of float64, shape (n_rows, n_columns)
-        Columns of the frame, and of the tables.
+    n_base : int
+        Columns of the frame.
+    table : Columns
+        Those of the frame, then those of the tables.
     owners, positions : ndarray of int64
-        Table of each column of the matrix, and its position among the features of the table.
+        Table of each column of the tables, and its position among the features of its table.
     rows : ndarray of int64
         Rows of the frame that were drawn.
     groupings : sequence of ndarray of int64 or None
@@ -146,8 +149,8 @@ class _Elimination:
         Folds that are complete.
     """
 
-    base: NDArray[np.float64]
-    matrix: NDArray[np.float64]
+    n_base: int
+    table: Columns
     owners: NDArray[np.int64]
     positions: NDArray[np.int64]
     rows: NDArray[np.int64]
@@ -175,9 +178,10 @@ class _Elimination:
         sizes = [n_columns]
         while sizes[-1]:
             sizes.append(int(sizes[-1] * _KEPT))
+        base = task.base()[rows]
         return cls(
-            task.base()[rows],
-            np.column_stack(columns) if columns else np.empty((rows.size, 0)),
+            base.shape[1],
+            Columns(np.column_stack([base, *columns])),
             np.repeat(np.arange(len(candidates)), counts),
             np.concatenate([np.arange(count) for count in counts]) if counts else np.empty(0, np.int64),
             rows,
@@ -195,12 +199,10 @@ class _Elimination:
         splits = list(self._splits(task, task.seed))
         for fold, (held, ranked, trained) in enumerate(splits):
             losses, votes = np.zeros_like(self.losses), np.zeros_like(self.votes)
-            kept = np.arange(self.matrix.shape[1])
+            kept = np.arange(self.owners.size)
             for step in range(len(self.sizes)):
                 task.budget.check()
-                model = train(
-                    target, np.column_stack([self.base, self.matrix[:, kept]]), trained, task.seed, task.learning
-                )
+                model = train(target, self.table, self._with_base(kept), trained, task.seed, task.learning)
                 losses[step, held] = model.losses(held)
                 votes[step, kept] = 1
                 if kept.size:
@@ -212,6 +214,10 @@ class _Elimination:
             self.n_folds += 1
             task.budget.tell(f"fold {fold + 1} of {len(splits)}: {self.sizes[0]} columns eliminated step by step")
 
+    def _with_base(self, columns: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the columns of the frame and some of those of the tables."""
+        return np.append(np.arange(self.n_base), self.n_base + columns)
+
     def _splits(self, task: SelectionTask, seed: int) -> Iterator[tuple[NDArray[np.int64], ...]]:
         """Yield the rows that each fold holds out, those that rank the columns, and those that are trained on.
 
@@ -220,7 +226,7 @@ class _Elimination:
         """
         target = task.target.take(self.rows)
         if task.learning.cv is not None:
-            for known, held in task.learning.cv.split(self.matrix, target.codes, self._error_groups()):
+            for known, held in task.learning.cv.split(self.table.values, target.codes, self._error_groups()):
                 known, place = np.sort(known), np.arange(known.size)
                 is_before = bool(known[-1] < np.min(held))
                 is_ranked = place >= known.size * 3 // 4 if is_before else place % 4 == 3
@@ -241,15 +247,14 @@ class _Elimination:
         self, model: Trained, ranked: NDArray[np.int64], kept: NDArray[np.int64], n_next: int, seed: int
     ) -> NDArray[np.int64]:
         """Return the columns whose values the model needs most."""
-        n_base = self.base.shape[1]
-        worth = losses_without(model, ranked, [[n_base + i] for i in range(kept.size)], seed).mean(axis=1)
+        worth = losses_without(model, ranked, [[self.n_base + column] for column in kept], seed).mean(axis=1)
         return kept[np.sort(np.argsort(-worth, kind="stable")[:n_next])]
 
     def chosen(self, k: int | None, task: SelectionTask) -> NDArray[np.int64]:
         """Return the columns that are chosen; none where nothing helps."""
         held = np.flatnonzero(self.n_held)
         none = np.empty(0, np.int64)
-        if not held.size or not self.matrix.shape[1]:
+        if not held.size or not self.owners.size:
             return none
         losses = self.losses[:, held] / self.n_held[held]
         groups = self._observations(task)
@@ -265,7 +270,7 @@ class _Elimination:
         if step == len(self.sizes) - 1 or compare_losses(losses[-1], losses[step], groups).sureness < _SURE:
             return none
         columns = self._kept(step)
-        further = np.isin(self.owners, self.owners[columns]) & (2 * self.votes[best] > self.n_folds)
+        further = np.isin(self.owners, self.owners[columns]) & (self.votes[best] > 0)
         return np.union1d(columns, np.flatnonzero(further))
 
     def _kept(self, step: int) -> NDArray[np.int64]:
@@ -287,16 +292,15 @@ class _Elimination:
         """Measure on other folds what each table adds to the others, and what all of them add to the frame."""
         target = task.target.take(self.rows)
         columns = np.concatenate(tables)
-        matrix, n_base = np.column_stack([self.base, self.matrix[:, columns]]), self.base.shape[1]
-        ends = n_base + np.cumsum([own.size for own in tables])
-        own_columns = [list(range(end - own.size, end)) for end, own in zip(ends, tables, strict=True)]
+        own_columns = [(self.n_base + own).tolist() for own in tables]
         before, after = np.full((2, self.rows.size), np.nan)
         without = np.full((len(tables), self.rows.size), np.nan)
         for held, ranked, rest in self._splits(task, task.seed + _CHECK):
             trained = np.union1d(ranked, rest)
             task.budget.check()
-            before[held] = train(target, self.base, trained, task.seed, task.learning).losses(held)
-            model = train(target, matrix, trained, task.seed, task.learning)
+            base = train(target, self.table, self._with_base(columns[:0]), trained, task.seed, task.learning)
+            before[held] = base.losses(held)
+            model = train(target, self.table, self._with_base(columns), trained, task.seed, task.learning)
             after[held] = model.losses(held)
             without[:, held] = after[held] + losses_without(model, held, own_columns, task.seed)
         held = np.flatnonzero(~np.isnan(after))

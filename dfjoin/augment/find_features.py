@@ -23,7 +23,7 @@ from dfjoin.augment.screening import CandidateTable, FeatureColumn, screen_table
 from dfjoin.augment.table_choice import SelectionTask, TableChoice
 from dfjoin.augment.table_reading import ReadingTask, TableReading
 from dfjoin.join.lakes.path_search import PathOptions
-from dfjoin.join.lakes.table_hops import ReachedTable
+from dfjoin.join.lakes.table_hops import ReachedTable, WaitingTables
 from dfjoin.store.snapshot import Snapshot
 from dfjoin.values.header_meaning import is_year_name
 from dfjoin.values.periods import read_periods
@@ -122,9 +122,13 @@ class _Finder:
         search = self._search
         if len(search.frame) == 0 or search.frame.shape[1] == 0:
             return
+        waiting = WaitingTables(0, ())
         search.budget.begin("read" if search.select == "auto" and search.target is not None else "check")
         try:
             for found in self._reading.tables(search.paths.max_hops):
+                if isinstance(found, WaitingTables):
+                    waiting = found
+                    continue
                 if isinstance(found, ReachedTable):
                     self._passed_over.pop(found.table, None)
                     self._check(found)
@@ -136,6 +140,11 @@ class _Finder:
                     break
         except KeyboardInterrupt:
             self._stopped = INTERRUPTED
+        if self._stopped or waiting.n_hops > search.paths.max_hops:
+            reason = self._stopped or f"it is {waiting.n_hops} joins away, more than `max_hops`"
+            known = {candidate.reached.table for candidate in self._candidates} | set(self._passed_over)
+            left = (table for table in waiting.tables if table not in known)
+            self._passed_over |= dict.fromkeys(left, f"not tried: {reason}")
 
     def _check(self, reached: ReachedTable) -> None:
         self._search.budget.tell(f"read {reached.text}")

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dfjoin._optional import import_optional
+from dfjoin.augment.boosting import N_TREES, BoostedTrees, Columns, leaf_rows
 from dfjoin.augment.encoding import PredictionTarget
 
 __all__ = [
@@ -32,13 +33,6 @@ __all__ = [
 FOLDS = 5
 """Parts of the rows, each of which is held out once."""
 
-_TREES = 50
-_BINS = 32
-"""Of a column: with 255 a tree costs three times as much, and no case gains, see ``tests/benchmarks/NOTES.md``."""
-
-_LEAF_ROWS = (3, 20)
-"""Fewest and most rows that a leaf of boosted trees has at least; between them a twentieth of all."""
-
 
 def _sklearn(module: str) -> Any:
     return import_optional(f"sklearn.{module}", extra="sklearn", purpose="LakeAugmenter")
@@ -51,7 +45,8 @@ class Learning:
     Parameters
     ----------
     learner : estimator or None
-        Cloned for each training; nulls are filled by medians where it does not take them. None: `tree_model`.
+        Cloned for each training; nulls are filled by medians where it does not take them. None: `BoostedTrees`, or,
+        with a scorer, the same trees of scikit-learn.
     scorer : callable or None
         Of scikit-learn, told model, columns and answers. It gives one number for a fold, so that a fold is one
         observation. None: the squared error of each row, of classes the Brier score.
@@ -62,6 +57,11 @@ class Learning:
     learner: Any = None
     scorer: Any = None
     cv: Any = None
+
+    @property
+    def is_own(self) -> bool:
+        """Whether nobody asked for another model or metric."""
+        return self.learner is None and self.scorer is None
 
     def model(self, target: PredictionTarget, n_rows: int, seed: int) -> Any:
         """Return a model that is not trained."""
@@ -94,17 +94,12 @@ def _fit(model: Any, matrix: NDArray[np.float64], answers: NDArray[Any], weights
 
 
 def tree_model(target: PredictionTarget, n_rows: int, seed: int) -> Any:
-    """Return the model that tables are tried with: boosted trees, as they take nulls, codes and any scale."""
+    """Return boosted trees that a scorer of scikit-learn takes; `BoostedTrees` are the same in a third of the time."""
     ensemble = _sklearn("ensemble")
     make = ensemble.HistGradientBoostingClassifier if target.is_class else ensemble.HistGradientBoostingRegressor
-    leaf = min(max(_LEAF_ROWS[0], n_rows // 20), _LEAF_ROWS[1])
+    leaf = leaf_rows(n_rows)
     return make(
-        max_iter=_TREES,
-        max_leaf_nodes=8,
-        min_samples_leaf=leaf,
-        max_bins=_BINS,
-        early_stopping=False,
-        random_state=seed,
+        max_iter=N_TREES, max_leaf_nodes=8, min_samples_leaf=leaf, max_bins=32, early_stopping=False, random_state=seed
     )
 
 
@@ -192,41 +187,61 @@ class Trained:
     ----------
     target : PredictionTarget
         Of all rows.
-    matrix : ndarray of float64, shape (n_rows, n_columns)
-    model : estimator or None
+    columns : Columns
+        Of all rows.
+    kept : ndarray of int64
+        The columns that it was trained with.
+    model : BoostedTrees, estimator or None
         None where the trained rows tell nothing: `mean` is predicted then.
     mean : ndarray of float64, shape (n_outputs,)
     learning : Learning
     """
 
     target: PredictionTarget
-    matrix: NDArray[np.float64]
+    columns: Columns
+    kept: NDArray[np.int64]
     model: Any
     mean: NDArray[np.float64]
     learning: Learning = BOOSTED_TREES
 
-    def losses(self, rows: NDArray[np.int64], matrix: NDArray[np.float64] | None = None) -> NDArray[np.float64]:
-        """Return the loss of each of some rows, as other columns tell it where `matrix` has these of the rows."""
-        matrix = self.matrix[rows] if matrix is None else matrix
+    def losses(self, rows: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Return the loss of each of some rows."""
+        if self.model is None and self.learning.scorer is None:
+            return self.target.take(rows).losses(np.broadcast_to(self.mean, (rows.size, self.mean.size)))
+        if isinstance(self.model, BoostedTrees):
+            return self.target.take(rows).losses(self.model.predict(rows))
+        return self._losses_of(rows, self.columns.values[np.ix_(rows, self.kept)])
+
+    def losses_shuffled(
+        self, rows: NDArray[np.int64], others: NDArray[np.int64], columns: Sequence[Sequence[int]]
+    ) -> NDArray[np.float64]:
+        """Return the losses of rows once for each set of columns, which have the values of other rows then."""
+        if isinstance(self.model, BoostedTrees):
+            return self.target.take(rows).losses(self.model.predict_shuffled(rows, others, columns))
+        own, shuffled = (self.columns.values[np.ix_(part, self.kept)] for part in (rows, others))
+        found = np.empty((len(columns), rows.size))
+        for number, places in enumerate(columns):
+            is_shuffled = np.isin(self.kept, list(places))
+            found[number] = self._losses_of(rows, np.where(is_shuffled, shuffled, own))
+        return found
+
+    def _losses_of(self, rows: NDArray[np.int64], matrix: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the losses by a model of scikit-learn, of rows that have these columns."""
         if self.learning.scorer is None:
-            return self.target.take(rows).losses(self.predict(matrix))
+            return self.target.take(rows).losses(predict(self.model, self.target, matrix))
         model = self.model
         if model is None:
             dummy = _sklearn("dummy")
             make = dummy.DummyClassifier if self.target.is_class else dummy.DummyRegressor
-            model = make().fit(np.zeros((self.target.codes.size, 1)), answers(self.target, np.arange(len(self.matrix))))
+            n_all = self.target.codes.size
+            model = make().fit(np.zeros((n_all, 1)), answers(self.target, np.arange(n_all)))
         return np.full(rows.size, self.learning.loss(model, matrix, answers(self.target, rows)))
-
-    def predict(self, matrix: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Predict rows that are given by their columns."""
-        if self.model is None:
-            return np.broadcast_to(self.mean, (len(matrix), self.mean.size))
-        return predict(self.model, self.target, matrix)
 
 
 def train(
     target: PredictionTarget,
-    matrix: NDArray[np.float64],
+    columns: Columns,
+    kept: NDArray[np.int64],
     rows: NDArray[np.int64],
     seed: int,
     learning: Learning = BOOSTED_TREES,
@@ -236,20 +251,25 @@ def train(
     Parameters
     ----------
     target : PredictionTarget
-    matrix : ndarray of float64, shape (n_rows, n_columns)
+    columns : Columns
+    kept : ndarray of int64
+        The columns that it is trained with.
     rows : ndarray of int64
-        Those that are trained on.
+        Those that it is trained on.
     seed : int
     learning : Learning
     """
     mean = target.values[rows].mean(axis=0) if rows.size else np.zeros(target.values.shape[1])
-    is_void = np.isnan(matrix[rows]).all(axis=0)
-    if is_void.all() or np.unique(answers(target, rows)).size < 2:
-        return Trained(target, matrix, None, mean, learning)
-    matrix = np.where(is_void, 0.0, matrix)  # boosting cuts no column without values
+    matrix = columns.values[np.ix_(rows, kept)]
+    kept = kept[~np.isnan(matrix).all(axis=0)]  # without values a column tells nothing, and some learners stop at it
+    if not kept.size or np.unique(answers(target, rows)).size < 2:
+        return Trained(target, columns, kept, None, mean, learning)
+    if learning.is_own:
+        return Trained(target, columns, kept, BoostedTrees(columns, kept, rows, target), mean, learning)
     weights = None if target.weights is None else target.weights[rows]
-    model = _fit(learning.model(target, rows.size, seed), matrix[rows], answers(target, rows), weights)
-    return Trained(target, matrix, model, mean, learning)
+    matrix = columns.values[np.ix_(rows, kept)]
+    model = _fit(learning.model(target, rows.size, seed), matrix, answers(target, rows), weights)
+    return Trained(target, columns, kept, model, mean, learning)
 
 
 def losses_without(
@@ -263,7 +283,7 @@ def losses_without(
     rows : ndarray of int64
         Rows that the model was not trained on.
     columns : sequence of sequence of int
-        Columns of the matrix that are shuffled together.
+        Columns that are shuffled together.
     seed : int
 
     Returns
@@ -275,50 +295,10 @@ def losses_without(
     Breiman, Machine Learning 45, 2001, section 10. Of boosted trees only those are asked again that cut a shuffled
     column, O(cuts × rows) for all columns; another learner is asked once for each set of columns.
     """
-    own, shuffled = trained.matrix[rows], trained.matrix[np.random.default_rng(seed).permutation(rows)]
-    found = np.zeros((len(columns), rows.size))
-    if trained.model is None or not rows.size:
-        return found
-    if trained.learning.learner is None and trained.learning.scorer is None:
-        predicted = _predictions_without(trained, own, shuffled, columns)
-        return trained.target.take(rows).losses(predicted) - trained.losses(rows)
-    for number, places in enumerate(columns):
-        copy = own.copy()
-        copy[:, places] = shuffled[:, places]
-        found[number] = trained.losses(rows, copy)
-    return found - trained.losses(rows)
-
-
-def _predictions_without(
-    trained: Trained, own: NDArray[np.float64], shuffled: NDArray[np.float64], columns: Sequence[Sequence[int]]
-) -> NDArray[np.float64]:
-    """Predict rows by boosted trees once for each set of columns that is shuffled.
-
-    scikit-learn predicts by all trees or by the first ones, so that its trees are read here, which are private.
-    """
-    model, own = trained.model, np.asfortranarray(own)
-    bitsets, places_of_bitsets = model._bin_mapper.make_known_categories_bitsets()  # of categories, of which none are
-    sets_with: dict[int, list[int]] = {}
-    for number, places in enumerate(columns):
-        for place in places:
-            sets_with.setdefault(place, []).append(number)
-    sums = np.repeat(model._raw_predict(own)[None], len(columns), axis=0)
-    for trees in model._predictors:
-        for output, tree in enumerate(trees):
-            cut = tree.nodes["feature_idx"][tree.nodes["is_leaf"] == 0].tolist()
-            before = tree.predict(own, bitsets, places_of_bitsets, 1)
-            for number in {number for place in cut for number in sets_with.get(place, ())}:
-                places = columns[number]
-                kept = own[:, places]
-                own[:, places] = shuffled[:, places]
-                sums[number, :, output] += tree.predict(own, bitsets, places_of_bitsets, 1) - before
-                own[:, places] = kept
-    if not trained.target.is_class:
-        return model._loss.link.inverse(sums)
-    predicted = np.zeros((*sums.shape[:2], trained.target.values.shape[1]))
-    for number, sum_ in enumerate(sums):
-        predicted[number][:, model.classes_.astype(np.int64)] = model._loss.predict_proba(sum_)
-    return predicted
+    if trained.model is None or not rows.size or not columns:
+        return np.zeros((len(columns), rows.size))
+    others = np.random.default_rng(seed).permutation(rows)
+    return trained.losses_shuffled(rows, others, columns) - trained.losses(rows)
 
 
 def one_thread() -> Any:

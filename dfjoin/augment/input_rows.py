@@ -18,8 +18,9 @@ from dfjoin.values.frames import is_pandas
 
 __all__ = ["as_pandas", "checked_target", "draw_rows", "known_rows", "rows_to_learn_from", "split_target"]
 
-_MOST_ROWS = 20_000
-"""Rows that features are chosen by, at most; of more, so many are drawn."""
+_MOST_ROWS, _FEWEST_ROWS, _ROWS_A_SECOND = 20_000, 2_000, 1_000
+"""Rows that features are chosen by, at most, at least, and for each second of the budget: with little time many tables
+are looked at by some rows, not some tables by many."""
 
 
 def _checks() -> Any:
@@ -150,12 +151,13 @@ def _are_shuffled(own: pd.Index, other: pd.Index) -> bool:
 
 
 def draw_rows(
-    frame: pd.DataFrame, target: PredictionTarget | None, groups: NDArray[np.int64] | None, seed: int
+    frame: pd.DataFrame, target: PredictionTarget | None, groups: NDArray[np.int64] | None, seed: int, seconds: float
 ) -> tuple[pd.DataFrame, PredictionTarget | None, NDArray[np.int64] | None]:
-    """Draw rows to choose features by, where there are more than 20,000; in their order."""
-    if len(frame) <= _MOST_ROWS:
+    """Draw rows to choose features by, in their order: at most 20,000, of a budget below 20 seconds fewer."""
+    most = int(min(_MOST_ROWS, max(_FEWEST_ROWS, _ROWS_A_SECOND * seconds)))
+    if len(frame) <= most:
         return frame, target, groups
-    rows = np.sort(np.random.default_rng(seed).choice(len(frame), _MOST_ROWS, replace=False))
+    rows = np.sort(np.random.default_rng(seed).choice(len(frame), most, replace=False))
     return (
         frame.iloc[rows].reset_index(drop=True),
         None if target is None else target.take(rows),

@@ -84,8 +84,9 @@ class LakeAugmenter(_base.TransformerMixin, _base.BaseEstimator):
     aggregate, aggregates, windows : rules, optional
         How several rows of a key become one; what is made of each column of such a table, to be chosen from; days
         before `as_of` of which that is made, too.
-    tables, exclude, mode, precision : optional
-        Which tables may be joined, how candidates are found, and how right pairs of texts are to be; see `auto_join`.
+    tables, exclude, mode, radius, radius_unit, metric, precision : optional
+        Which tables may be joined, how candidates are found, how far keys may be apart, as those of places are, and
+        how right pairs of texts are to be; see `auto_join`.
     allow, on_suspicious : str or list of str; {"warn", "refuse"}
         Tables that are joined though they seem to give the target away; what becomes of columns that seem made of it.
     as_of : column label, optional
@@ -95,7 +96,7 @@ class LakeAugmenter(_base.TransformerMixin, _base.BaseEstimator):
     task, learner, scoring, cv : optional
         What is predicted, the model and the metric that ``select="auto"`` measures with, and which rows it holds out.
     budget, cache : float or dict, bool
-        Seconds (600) and tables (100) of `fit` at most; whether what it read is kept for further fits.
+        Seconds of CPU time (600) and tables (100) of `fit` at most; whether what it read is kept for further fits.
     on_stale : {"error", "warn", "ignore"}
         What `transform` does when a table is not the one that was indexed.
     random_state, progress : int and bool, optional
@@ -147,6 +148,9 @@ class LakeAugmenter(_base.TransformerMixin, _base.BaseEstimator):
         tables: Any = None,
         exclude: Any = None,
         mode: str = "exact",
+        radius: float | None = None,
+        radius_unit: str | None = None,
+        metric: str | None = None,
         precision: float | None = 0.95,
         allow: Any = None,
         on_suspicious: str = "warn",
@@ -176,6 +180,9 @@ class LakeAugmenter(_base.TransformerMixin, _base.BaseEstimator):
         self.tables = tables
         self.exclude = exclude
         self.mode = mode
+        self.radius = radius
+        self.radius_unit = radius_unit
+        self.metric = metric
         self.precision = precision
         self.allow = allow
         self.on_suspicious = on_suspicious
@@ -242,7 +249,7 @@ class LakeAugmenter(_base.TransformerMixin, _base.BaseEstimator):
             _checks.check_consistent_length(frame, groups)
             codes = group_codes(groups)
         seed = 0 if self.random_state is None else int(_checks.check_random_state(self.random_state).randint(1 << 30))
-        sample, target, codes = draw_rows(frame.reset_index(drop=True), target, codes, seed)
+        sample, target, codes = draw_rows(frame.reset_index(drop=True), target, codes, seed, budget.seconds)
         search = FeatureSearch(
             sample,
             target,
@@ -375,6 +382,9 @@ class LakeAugmenter(_base.TransformerMixin, _base.BaseEstimator):
             raise InvalidParameterError("`aggregate` must be a rule here, got None: rows of X must not be multiplied")
         join = join_options(
             mode=self.mode,
+            radius=self.radius,
+            radius_unit=self.radius_unit,
+            metric=self.metric,
             **({"transform": False, "fuzzy": False} if self.precision is None else {"precision": self.precision}),
             aggregate=self.aggregate,
             on_stale=self.on_stale,

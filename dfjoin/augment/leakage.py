@@ -145,7 +145,11 @@ class LeakGuard:
         encoded = {column: encode_column(_as_numbers(frame[name], self._target)) for column, name in names.items()}
         spelled = {column: self._spelling(encoded[column], marks[column]) for column in names}
         is_before = reached.step.dated is not None
-        targets = [column for column, own in spelled.items() if own is not None and (own.is_exact or not is_before)]
+        targets = [
+            column
+            for column, own in spelled.items()  # of the same thing some days before, nearly all values are the same
+            if own is not None and (own.is_exact or not (is_before or self._past_date(reached, column)))
+        ]
         if targets:
             beside = f"it stands in a table with `{targets[0]}`, which is the target"
             return LeakFindings({column: getattr(spelled[column], "reason", beside) for column in names})

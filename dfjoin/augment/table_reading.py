@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from dfjoin.augment.encoding import PredictionTarget
 from dfjoin.augment.leakage import LeakFindings, LeakGuard
 from dfjoin.join.lakes.path_search import PathOptions
-from dfjoin.join.lakes.table_hops import ReachedTable, UnreachedTable
+from dfjoin.join.lakes.table_hops import ReachedTable, UnreachedTable, WaitingTables
 from dfjoin.join.lakes.table_paths import reach_tables
 from dfjoin.store.snapshot import Snapshot
 
@@ -74,14 +74,14 @@ class TableReading:
         self._lock = threading.Lock()
         self._guard = LeakGuard(task.frame, task.target, task.snapshot.settings, task.allow)
         self._groups_of = groups_of
-        self._found: list[ReachedTable | UnreachedTable] = []
-        self._further = reach_tables(task.frame, task.snapshot, task.paths, self._is_key)
+        self._found: list[ReachedTable | UnreachedTable | WaitingTables] = []
+        paths = replace(task.paths, max_hops=MOST_HOPS)  # it is read as far as `tables` is asked for
+        self._further = reach_tables(task.frame, task.snapshot, paths, self._is_key, with_waiting=True)
 
     @classmethod
     def kept(cls, task: ReadingTask, groups_of: Callable[[ReachedTable], NDArray[np.int64] | None]) -> TableReading:
         """Return the reading of the same rows and lake that is known, of any depth; else begin one, and keep it."""
-        task = replace(task, paths=replace(task.paths, max_hops=MOST_HOPS))
-        key = _key_of(task)
+        key = _key_of(replace(task, paths=replace(task.paths, max_hops=MOST_HOPS)))
         if key is None:
             return cls(task, groups_of)
         with _KEPT_LOCK:
@@ -96,16 +96,19 @@ class TableReading:
         """What the tables are compared with."""
         return self._guard
 
-    def tables(self, max_hops: int) -> Iterator[ReachedTable | UnreachedTable]:
-        """Yield the tables of at most so many joins; those that were read before are not read again.
+    def tables(self, max_hops: int) -> Iterator[ReachedTable | UnreachedTable | WaitingTables]:
+        """Yield the tables of at most so many joins, and which ones one join more would read.
+
+        Those that were read before are not read again.
 
         Several threads may do so at once: one of them reads, and the others wait for it.
         """
         place = 0
         while self._has_read(place):
-            if len(self._found[place].hops) > max_hops:
+            found = self._found[place]
+            yield found
+            if isinstance(found, WaitingTables) and found.n_hops > max_hops:
                 return
-            yield self._found[place]
             place += 1
 
     def _has_read(self, place: int) -> bool:

@@ -43,7 +43,8 @@ def add_discover_command(commands: Any) -> None:
         "embedding: columns with values that lie near",
     )
     parser.add_argument("--radius", type=float, help="distance up to which values match, with embedding or fuzzy")
-    parser.add_argument("--radius-unit", help="fraction (of the largest distance; the default) or absolute")
+    units = "fraction (of the largest distance; the default), by_length (less for long values) or absolute"
+    parser.add_argument("--radius-unit", help=units)
     parser.add_argument("--metric", help="with embedding: euclidean or angular; with fuzzy: edit, tokens or jaccard")
     parser.add_argument("--count", help="hit: rank by values with a partner (the default); all: by pairs of partners")
     parser.add_argument("--recall", type=float, help="share of the matching columns that lsh is to find (default 0.95)")

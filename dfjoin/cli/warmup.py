@@ -20,13 +20,21 @@ from dfjoin.containment.external_join import SMALLEST_BUDGET
 from dfjoin.containment.subset_join import METHODS
 from dfjoin.errors import DfjoinError, DfjoinWarning
 from dfjoin.index.segment import Segment
+from dfjoin.kernels.boosted_trees import (
+    BinnedRows,
+    add_trees,
+    empty_trees,
+    grow_tree,
+    pack_gradients,
+    tree_scratch,
+)
 from dfjoin.kernels.lists.mergelist import sum_sets
 from dfjoin.kernels.numba._compile import watch
 from dfjoin.kernels.numba.shipped_kernels import SHIPPED, PortableTarget, ship_kernels
-from dfjoin.kernels.records import Sets, Tally
+from dfjoin.kernels.records import Sets, Tally, as_read_only
 from dfjoin.lake import Lake
 from dfjoin.programs.program import Program
-from dfjoin.search.exact.read_ahead import ReadAhead
+from dfjoin.search.exact.posting_lists import ReadAhead
 from dfjoin.vectors.embedders import to_texts
 from dfjoin.vectors.fasttext_model import TrainingOptions, train_fasttext
 
@@ -73,6 +81,7 @@ def warm_up() -> tuple[int, float]:
         _train()
         _join()
         _contain(lake)
+        _boost()
     return watch.n_compiled - n_before, watch.seconds - seconds_before
 
 
@@ -222,6 +231,15 @@ def _contain(lake: Lake) -> None:
         containment_join(sets, method=method).count()
     containment_join(sets, threshold=0.5).count()
     containment_join(sets, memory_budget=SMALLEST_BUDGET).count()
+
+
+def _boost() -> None:
+    """Grow a tree, as `LakeAugmenter` does, which needs scikit-learn."""
+    bins, rows = as_read_only(np.ones((2, _N), np.uint8)), as_read_only(np.arange(_N))
+    trees, scratch = empty_trees(1, 2), tree_scratch(_N, 2, 2, False)
+    data = BinnedRows(bins, as_read_only(np.arange(2)), rows)
+    grow_tree(data, pack_gradients(np.ones(_N), np.empty(0)), 3, 0.1, scratch, trees, 0, np.zeros(_N))
+    add_trees(bins, trees, rows, rows, as_read_only(np.zeros((1, 2), np.uint8)), np.empty(_N), np.zeros((1, _N)))
 
 
 def _misspell(name: str, i: int) -> str:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from dfjoin.containment.key_features import KeyCandidates, LakeColumns
 
-__all__ = ["UNCOUNTED", "with_declared"]
+__all__ = ["UNCOUNTED", "declared_tuples", "with_declared"]
 
 UNCOUNTED = -1
 """`matched` of a declared pair whose values were not counted."""
@@ -40,7 +40,7 @@ def with_declared(
 
     Notes
     -----
-    A key of one column that refers to another column: an edge is a pair of columns. O(n log n).
+    Keys of one column, see `declared_tuples` for the others. O(n log n).
     """
     left, right = _declared_pairs(columns)
     if not left.size:
@@ -64,28 +64,42 @@ def _is_among(left: NDArray[np.int64], right: NDArray[np.int64], pairs: KeyCandi
 
 def _declared_pairs(columns: LakeColumns) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return the columns that refer to one column by a declaration, and these; in order."""
+    pairs = [(own[0], key[0]) for own, key in _declared(columns) if len(own) == 1]
+    left, right = np.array(pairs, np.int64).reshape(-1, 2).T
+    return left, right
+
+
+def declared_tuples(columns: LakeColumns) -> list[tuple[tuple[int, ...], tuple[int, ...]]]:
+    """Return the columns of each declared foreign key of several columns, and those that they refer to; in order."""
+    return [(own, key) for own, key in _declared(columns) if len(own) > 1]
+
+
+def _declared(columns: LakeColumns) -> list[tuple[tuple[int, ...], tuple[int, ...]]]:
+    """Return the columns of each declared foreign key, and those that they refer to, as far as the lake has them."""
     referring: list[dict[str, Any]] = []
     places: dict[tuple[int, str], tuple[int, int]] = {}
     segments = columns.snapshot.segments
     tables = [segment.catalog.tables() for segment in segments]
     if not any(len(own.field("foreign_keys").flatten()) for own in tables):
-        return np.empty(0, np.int64), np.empty(0, np.int64)
+        return []
     for number, (segment, own) in enumerate(zip(segments, tables, strict=True)):
         alive = np.flatnonzero(segment.alive_tables()).tolist()
         roots, paths = own.field("root").to_pylist(), own.field("path").to_pylist()
         places |= {(roots[table], paths[table]): (number, table) for table in alive}
         counts = pc.list_value_length(own.field("foreign_keys")).to_pylist()
         referring += [segment.catalog.table_record(table) for table in alive if counts[table]]
-    pairs = set()
+    found = set()
     for record in referring:
         for key in record["foreign_keys"]:
             ends = places.get((record["root"], record["path"])), places.get((record["root"], key["path"]))
-            if None not in ends and len(key["columns"]) == len(key["key_columns"]) == 1:
-                names = key["columns"][0], key["key_columns"][0]
-                pairs.add(tuple(_column(columns, place, name) for place, name in zip(ends, names, strict=True)))
-    known = sorted((one, other) for one, other in pairs if min(one, other) >= 0 and one != other)
-    left, right = np.array(known, np.int64).reshape(-1, 2).T
-    return left, right
+            if None not in ends and len(key["columns"]) == len(key["key_columns"]):
+                names = key["columns"], key["key_columns"]
+                left, right = (
+                    tuple(_column(columns, place, name) for name in own) for place, own in zip(ends, names, strict=True)
+                )
+                if min(*left, *right) >= 0 and left != right:
+                    found.add((left, right))
+    return sorted(found)
 
 
 def _column(columns: LakeColumns, place: Any, name: str) -> int:

@@ -12,9 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dfjoin.containment import subset_pairs
-from dfjoin.containment.left_runs import group_sets
 from dfjoin.containment.set_collection import SetCollection
-from dfjoin.containment.subset_pairs import ROOM, SetPairs, new_buffer, run_kernel
+from dfjoin.containment.subset_pairs import ROOM, SetPairs, group_sets, new_buffer, run_kernel
 from dfjoin.kernels.records import as_read_only
 from dfjoin.kernels.sets.set_lists import (
     InvertedLists,

@@ -1,4 +1,4 @@
-"""The likely foreign keys of a lake as a graph of its tables."""
+"""The likely foreign keys of a lake as a graph of its tables: those declared, those found, the graph and its file."""
 
 from __future__ import annotations
 
@@ -16,13 +16,27 @@ from dfjoin import _plots
 from dfjoin import _validation as check
 from dfjoin._graph_picture import picture_around, picture_of_all
 from dfjoin._visible import visible_lines
-from dfjoin.containment.declared_references import with_declared
+from dfjoin.containment.composite_references import (
+    CompositeReference,
+    choose_references,
+    find_composite_references,
+    reference_features,
+)
+from dfjoin.containment.declared_references import declared_tuples, with_declared
 from dfjoin.containment.graph_files import write_graphml
-from dfjoin.containment.key_features import KeyCandidates, LakeColumns, find_key_pairs, key_features, own_roles
+from dfjoin.containment.key_features import (
+    FoundPairs,
+    KeyCandidates,
+    LakeColumns,
+    find_key_pairs,
+    key_features,
+    own_roles,
+)
 from dfjoin.containment.key_model import key_model
 from dfjoin.errors import ColumnNotFoundError, InvalidParameterError, TableNotFoundError, did_you_mean, shortlist
-from dfjoin.search.exact.allowed import matches_pattern
-from dfjoin.search.nothing_found import unknown_tables
+from dfjoin.search.candidates import unknown_tables
+from dfjoin.search.exact.posting_lists import matches_pattern
+from dfjoin.search.key_query import joined_names
 from dfjoin.store.snapshot import Snapshot
 
 __all__ = ["JoinGraph", "build_graph", "choose_edges"]
@@ -53,7 +67,9 @@ class JoinGraph:
         to the key), ``relationship`` (``n:1``, or ``1:1`` if no value of the column occurs twice), ``containment``
         (share of the values of the column that the key holds), ``coverage`` (share of the values of the key that the
         column has), ``cardinality, key_cardinality``, and ``declared``: a database declares the foreign key, its score
-        is 1, and its shares are NaN where its values were not counted, as those of a column of a single value.
+        is 1, and its shares are NaN where its values were not counted, as those of a column of a single value. The
+        names of several columns that refer to a key of several columns are joined, ``county + state``; their shares and
+        cardinalities are those of their distinct tuples.
     candidates : DataFrame
         The same of all candidates with a score of 0.02 and more; by column, the best first.
     tables : list of str
@@ -321,30 +337,80 @@ def build_graph(snapshot: Snapshot, threshold: float, min_score: float, tables: 
     names = sorted(name for segment in snapshot.segments for name in segment.alive_table_names())
     columns = LakeColumns(snapshot)
     found = find_key_pairs(columns, share)
+    is_wanted = np.ones(columns.cardinality.size, bool)
     if patterns:
         if unknown := unknown_tables(snapshot, patterns):
             raise TableNotFoundError(unknown)
         names = [name for name in names if matches_pattern(name, patterns)]
         is_wanted = columns.in_tables(patterns)
-        found = KeyCandidates(*(array[is_wanted[found.left] & is_wanted[found.right]] for array in found))
+        found = FoundPairs(*(pairs.take(is_wanted[pairs.left] & is_wanted[pairs.right]) for pairs in found))
+    singles = _single_keys(columns, found.keys, smallest, is_wanted)
+    several = _several_keys(columns, found.parts, (share, smallest), singles.refers, is_wanted)
+    candidates = _joined([singles.candidates, several.candidates])
+    edges = _joined([singles.candidates.iloc[singles.chosen], several.candidates.iloc[several.chosen]])
+    edges = edges.sort_values(["declared", "score"], ascending=False, kind="stable", ignore_index=True)
+    return JoinGraph(edges, candidates, names, singles.evidence + several.evidence)
+
+
+class _Found(NamedTuple):
+    """Candidates, the places of the edges among them, the evidence of each, and what refers to one column."""
+
+    candidates: pd.DataFrame
+    chosen: NDArray[np.int64]
+    evidence: list[tuple[list[str], list[str]]]
+    refers: dict[int, int]
+
+
+def _joined(parts: list[pd.DataFrame]) -> pd.DataFrame:
+    """Put the rows of frames one after the other; one without rows has no types to give."""
+    return pd.concat([part for part in parts if len(part)] or parts[:1], ignore_index=True)
+
+
+def _single_keys(columns: LakeColumns, found: KeyCandidates, smallest: float, is_wanted: NDArray[np.bool_]) -> _Found:
+    """Score what a key of one column holds, and choose the edges."""
     scored = _score(columns, found)
-    is_wanted = columns.in_tables(patterns) if patterns else np.ones(columns.cardinality.size, bool)
     pairs, is_declared = with_declared(columns, found, scored.pairs, is_wanted)
     score = np.append(scored.score, np.ones(pairs.left.size - scored.score.size))
     score[is_declared] = 1.0
     order = np.lexsort((columns.cardinality[pairs.right], -score, ~is_declared, pairs.left))
-    pairs = KeyCandidates(*(array[order] for array in pairs))
-    score, is_declared = score[order], is_declared[order]
-    candidates = _frame(columns, pairs, score, is_declared)
-    edges = candidates.iloc[choose_edges(columns, pairs, score, smallest, is_declared)].reset_index(drop=True)
+    pairs, score, is_declared = pairs.take(order), score[order], is_declared[order]
     model, roles = key_model(), own_roles(columns, pairs).tolist()
     evidence = [
         model.evidence(scored.features[place], roles[i]) if place < len(scored.features) else ([], [])
         for i, place in enumerate(order.tolist())
     ]
-    for i in np.flatnonzero(is_declared).tolist():
-        evidence[i] = ([_DECLARED, *evidence[i][0]], evidence[i][1])
-    return JoinGraph(edges, candidates, names, evidence)
+    chosen = choose_edges(columns, pairs, score, smallest, is_declared)
+    refers = dict(zip(pairs.left[chosen].tolist(), pairs.right[chosen].tolist(), strict=True))
+    frame = _frame(columns, pairs, score, is_declared)
+    return _Found(frame, chosen, _with_declared(evidence, is_declared), refers)
+
+
+def _several_keys(
+    columns: LakeColumns,
+    parts: KeyCandidates,
+    limits: tuple[float, float],
+    refers: dict[int, int],
+    is_wanted: NDArray[np.bool_],
+) -> _Found:
+    """Score what a key of several columns holds, and choose the edges; `limits` are of containment and of the score."""
+    declared = [pair for pair in declared_tuples(columns) if is_wanted[pair[0][0]] and is_wanted[pair[1][0]]]
+    found = find_composite_references(columns, parts, limits[0], refers, declared)
+    features, is_declared = reference_features(columns, found), np.array([one.is_declared for one in found], bool)
+    score = np.where(is_declared, 1.0, key_model().probabilities(features))
+    evidence = [key_model().evidence(features[i]) for i in range(len(found))]
+    chosen = choose_references(found, score, limits[1])
+    frame = _frame_of_tuples(columns, found, score)
+    return _Found(frame, chosen, _with_declared(evidence, is_declared), {})
+
+
+def _with_declared(
+    evidence: list[tuple[list[str], list[str]]], is_declared: NDArray[np.bool_]
+) -> list[tuple[list[str], list[str]]]:
+    """Put first that a database declares a key."""
+    return [
+        ([_DECLARED, *speaks_for], against) if declared else (speaks_for, against)
+        for (speaks_for, against), declared in zip(evidence, is_declared.tolist(), strict=True)
+    ]
 
 
 def _score(columns: LakeColumns, pairs: KeyCandidates) -> _Scored:
@@ -396,6 +462,32 @@ def _frame(
             "declared": is_declared,
         }
     )
+
+
+def _frame_of_tuples(columns: LakeColumns, found: list[CompositeReference], score: NDArray[np.float64]) -> pd.DataFrame:
+    """Name candidates of several columns, and tell what is known of them."""
+    rows = []
+    for one, own_score in zip(found, score.tolist(), strict=True):
+        (table, key_table), (own, key) = zip(
+            *((columns.name(side[0])[0], joined_names([columns.name(c)[1] for c in side])) for side in one[:2]),
+            strict=True,
+        )
+        rows.append(
+            {
+                "table": table,
+                "column": own,
+                "key_table": key_table,
+                "key_column": key,
+                "score": own_score,
+                "relationship": "1:1" if one.is_unique else "n:1",
+                "containment": one.matched / max(1, one.n_left),
+                "coverage": one.matched / max(1, one.n_right),
+                "cardinality": one.n_left,
+                "key_cardinality": one.n_right,
+                "declared": one.is_declared,
+            }
+        )
+    return pd.DataFrame(rows)
 
 
 def choose_edges(

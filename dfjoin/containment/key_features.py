@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -14,19 +14,31 @@ from dfjoin.containment.column_pairs import find_column_pairs
 from dfjoin.containment.key_words import tell_roles, without_common, without_relations
 from dfjoin.containment.subset_join import ContainmentOptions
 from dfjoin.index.catalog import KINDS
+from dfjoin.index.segment import Segment
 from dfjoin.kernels.lists.usefulness import HEADER, IS_UNIQUE, PLACE
 from dfjoin.kernels.ragged import expand_stretches
 from dfjoin.kernels.records import as_read_only
 from dfjoin.kernels.texts.header_words import DIGITS
 from dfjoin.kernels.texts.key_names import NAME_FEATURES, NamedColumns, compare_names
-from dfjoin.search.exact.allowed import matches_pattern
+from dfjoin.search.exact.posting_lists import matches_pattern
 from dfjoin.search.exact.searcher import MatchedQuery
 from dfjoin.search.usefulness.lake_facts import facts_of
 from dfjoin.store.snapshot import Snapshot
 from dfjoin.values.header_meaning import headers_of, number_meaning, table_stems
 from dfjoin.values.normalize import normalize_column
 
-__all__ = ["KEY_FEATURES", "KeyCandidates", "LakeColumns", "find_key_pairs", "key_features", "own_roles"]
+__all__ = [
+    "FEWEST_ROWS",
+    "KEY_FEATURES",
+    "NEARLY_ALL",
+    "FoundPairs",
+    "KeyCandidates",
+    "LakeColumns",
+    "compare_pairs",
+    "find_key_pairs",
+    "key_features",
+    "own_roles",
+]
 
 KEY_FEATURES = (
     "named",
@@ -45,7 +57,8 @@ KEY_FEATURES = (
 ================ ==============================================================================================
 named            1 for specific headers that are the same, and for a role that a row of the table has for another one,
                  such as parent, with the key of the own table; else the smaller one of the share of the words of the
-                 header that name the key or its table, and the share of the words of the key's table in the header
+                 header that name the key or its table, and the share of the words of the key's table in the header; 0
+                 for the key of a side table, see `_are_aside`
 key_named        the header of the key has a word such as id, code or key, or names its own table
 table_in_table   share of the words of the key's table that the column's table has in its name
 same_folder      both tables lie in one folder
@@ -54,17 +67,21 @@ unnamed_coverage share of the values of the key that the column has, times one m
 first_column     the key is the first column of its table
 other_keys       ln(keys that hold the column)
 own_serial_key   the column is unique, and the first of its own table, which bears its name
-is_closest       of the keys with the nearest names, those of the column's folder first, none is smaller
+is_closest       of the keys with the nearest names, those of the column's folder first, then the first columns of
+                 tables there that a column which repeats its values names, none is smaller
 ================ ==============================================================================================
 
 Words that most tables of a folder have in their names do not count.
 """
 
-_FEWEST_ROWS = 2
+FEWEST_ROWS = 2
 _DATE = KINDS.index("date")
 _INTEGER = KINDS.index("integer")
 _SINGLE_KINDS = (KINDS.index("text"), _INTEGER)
-_NEARLY_ALL = 0.9
+_A_LITTLE = 0.25
+"""Of equally near names the one is nearest that names the table of the key."""
+
+NEARLY_ALL = 0.9
 """Share of the values of two keys that either holds of the other, where they are keys of the same things."""
 
 
@@ -134,16 +151,40 @@ class LakeColumns:
 
     def name(self, column: int) -> tuple[str, str]:
         """Return the names of a column's table and of the column."""
+        segment, first = self.segment_of(column)
+        return segment.catalog.table_name(column - first), segment.catalog.column_name(column - first)
+
+    def segment_of(self, column: int) -> tuple[Segment, int]:
+        """Return the segment of a column, and the number of the first column that it has."""
         number = int(np.searchsorted(self.offsets, column, "right")) - 1
-        catalog, own = self.snapshot.segments[number].catalog, column - int(self.offsets[number])
-        return catalog.table_name(own), catalog.column_name(own)
+        return self.snapshot.segments[number], int(self.offsets[number])
+
+    def has_same_header(self, left: int, right: int) -> bool:
+        """Tell whether two columns have a header of the same words."""
+        joined = self.named.headers.joined
+        return bool(joined[left] != 0 and joined[left] == joined[right])
 
     @cached_property
     def is_key_name(self) -> NDArray[np.bool_]:
         """Columns whose header has a word such as id, or specific words which all stand in the name of the table."""
-        every = as_read_only(np.arange(self.cardinality.size))
-        names = dict(zip(NAME_FEATURES, _names(self, every, every).T, strict=True))
-        return (names["identifier"] > 0) | ((names["own_key"] > 0) & (names["table_share"] > 0))
+        own = self._own_names
+        return self.is_identifier | ((own["own_key"] > 0) & (own["table_share"] > 0))
+
+    @cached_property
+    def is_identifier(self) -> NDArray[np.bool_]:
+        """Columns whose header has a word such as id."""
+        return self._own_names["identifier"] > 0
+
+    @cached_property
+    def names_other(self) -> NDArray[np.bool_]:
+        """Columns whose header has a specific word that is not in the name of their table: they name another one."""
+        return self._own_names["own_key"] == 0
+
+    @cached_property
+    def _own_names(self) -> dict[str, NDArray[np.float64]]:
+        """What the names of each column and of its table tell."""
+        every = np.arange(self.cardinality.size)
+        return compare_pairs(self, every, every)
 
     @cached_property
     def is_referring(self) -> NDArray[np.bool_]:
@@ -165,7 +206,7 @@ class LakeColumns:
     @property
     def is_key(self) -> NDArray[np.bool_]:
         """Columns that can be referred to: every row has a value, and no value occurs twice."""
-        return (self.n_null == 0) & (self.cardinality == self.n_rows) & (self.n_rows >= _FEWEST_ROWS) & self.is_indexed
+        return (self.n_null == 0) & (self.cardinality == self.n_rows) & (self.n_rows >= FEWEST_ROWS) & self.is_indexed
 
 
 class KeyCandidates(NamedTuple):
@@ -174,6 +215,17 @@ class KeyCandidates(NamedTuple):
     left: NDArray[np.int64]
     right: NDArray[np.int64]
     matched: NDArray[np.int64]
+
+    def take(self, chosen: NDArray[Any]) -> KeyCandidates:
+        """Return some of them, by their places or a mask."""
+        return KeyCandidates(*(array[chosen] for array in self))
+
+
+class FoundPairs(NamedTuple):
+    """Columns with a key that holds their values, and with columns that may be a part of a key that does so."""
+
+    keys: KeyCandidates
+    parts: KeyCandidates
 
 
 def _joined(parts: list[NDArray], dtype: type) -> NDArray:
@@ -186,8 +238,8 @@ def _last_parts(tables: pa.Array) -> pa.Array:
     return pc.replace_substring_regex(table_stems(tables), r"^.*\.([^.]+)$", r"\1")
 
 
-def find_key_pairs(columns: LakeColumns, threshold: float) -> KeyCandidates:
-    """Find the columns whose values a key holds, of the same table, too.
+def find_key_pairs(columns: LakeColumns, threshold: float) -> FoundPairs:
+    """Find the columns whose values a key holds, of the same table, too, or a part of a key.
 
     Parameters
     ----------
@@ -197,7 +249,7 @@ def find_key_pairs(columns: LakeColumns, threshold: float) -> KeyCandidates:
 
     Returns
     -------
-    KeyCandidates
+    FoundPairs
 
     Notes
     -----
@@ -205,17 +257,37 @@ def find_key_pairs(columns: LakeColumns, threshold: float) -> KeyCandidates:
     nearly the same values are such versions, too, unless the header of one names the table of the other, and its own
     table less, or a role that a row of its table has for another one. A column of a single value is not indexed; its
     value is a sample of the catalogue, and it refers to a key of its folder whose table its header names, or to none.
+    A part of a key lies in the folder of the column, which has its header, or all specific words of it.
     """
     is_key = columns.is_key
-    parts = [_single_values(columns, is_key)]
+    keys, parts = [_single_values(columns, is_key)], []
     for pairs in find_column_pairs(columns.snapshot, 1, ContainmentOptions(threshold), has_own_tables=True):
         left, right = pairs.left + columns.offsets[pairs.segments[0]], pairs.right + columns.offsets[pairs.segments[1]]
-        is_wanted = is_key[right] & (left != right) & (columns.kind[left] == columns.kind[right])
-        is_wanted &= columns.is_referring[left] & columns.is_referring[right] & ~_are_versions(columns, left, right)
-        wanted = KeyCandidates(left[is_wanted], right[is_wanted], pairs.matched[is_wanted])
-        is_wanted = own_roles(columns, wanted) | ~_are_equal_keys(columns, wanted)
-        parts.append(KeyCandidates(*(array[is_wanted] for array in wanted)))
-    left, right, matched = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
+        found = KeyCandidates(left, right, pairs.matched)
+        found = found.take((left != right) & (columns.kind[left] == columns.kind[right]))
+        found = found.take(~_are_versions(columns, found.left, found.right))
+        parts.append(found.take(_may_be_parts(columns, found)))
+        found = found.take(is_key[found.right] & columns.is_referring[found.left] & columns.is_referring[found.right])
+        keys.append(found.take(own_roles(columns, found) | ~_are_equal_keys(columns, found)))
+    return FoundPairs(_sorted(keys), _sorted(parts))
+
+
+def _may_be_parts(columns: LakeColumns, pairs: KeyCandidates) -> NDArray[np.bool_]:
+    """Tell which columns may refer to a part of a key, by their names."""
+    left, right, _ = pairs
+    found = ~columns.is_key[right] & (columns.n_null[right] == 0) & _same_folder(columns, left, right)
+    found &= columns.table_of[left] != columns.table_of[right]
+    names = compare_pairs(columns, left[found], right[found])
+    found[found] = (names["same_header"] > 0) | (names["key_in_header"] == 1.0)
+    return found
+
+
+def _sorted(found: list[KeyCandidates]) -> KeyCandidates:
+    """Return candidates in order."""
+    none = np.empty(0, np.int64)
+    left, right, matched = (
+        (np.concatenate([none, *arrays]) for arrays in zip(*found, strict=True)) if found else [none] * 3
+    )
     order = np.lexsort((right, left))
     return KeyCandidates(left[order], right[order], matched[order])
 
@@ -253,7 +325,7 @@ def _single_values(columns: LakeColumns, is_key: NDArray[np.bool_]) -> KeyCandid
     left, right = left[is_wanted], right[is_wanted]
     is_wanted = _same_folder(columns, left, right) & ~_are_versions(columns, left, right)
     left, right = left[is_wanted], right[is_wanted]
-    is_named = _names(columns, left, right)[:, NAME_FEATURES.index("table_share")] > 0
+    is_named = compare_pairs(columns, left, right)["table_share"] > 0
     return KeyCandidates(left[is_named], right[is_named], np.ones(int(is_named.sum()), np.int64))
 
 
@@ -266,10 +338,10 @@ def _are_equal_keys(columns: LakeColumns, pairs: KeyCandidates) -> NDArray[np.bo
     """Tell which pairs are two keys of the same values, where the left one names its own table as well as the other."""
     left, right, matched = pairs
     largest = np.maximum(columns.cardinality[left], columns.cardinality[right])
-    found = columns.is_key[left] & (matched >= _NEARLY_ALL * largest)
+    found = columns.is_key[left] & (matched >= NEARLY_ALL * largest)
     left, right = left[found], right[found]
-    share = NAME_FEATURES.index("table_share")
-    found[found] = _names(columns, left, left)[:, share] >= _names(columns, left, right)[:, share]
+    own, other = (compare_pairs(columns, left, side)["table_share"] for side in (left, right))
+    found[found] = own >= other
     return found
 
 
@@ -287,11 +359,13 @@ def _first_sample(columns: LakeColumns, column: int) -> str | None:
     return samples[0] if samples else None
 
 
-def _names(columns: LakeColumns, left: NDArray[np.int64], right: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Compare the names of pairs."""
+def compare_pairs(
+    columns: LakeColumns, left: NDArray[np.int64], right: NDArray[np.int64]
+) -> dict[str, NDArray[np.float64]]:
+    """Compare the names of pairs: an array for each of `NAME_FEATURES`."""
     out = np.empty((left.size, len(NAME_FEATURES)))
     compare_names(as_read_only(left), as_read_only(right), columns.named, out)
-    return out
+    return dict(zip(NAME_FEATURES, out.T, strict=True))
 
 
 def key_features(columns: LakeColumns, pairs: KeyCandidates) -> NDArray[np.float64]:
@@ -312,7 +386,7 @@ def key_features(columns: LakeColumns, pairs: KeyCandidates) -> NDArray[np.float
     No value is read. O(n log n).
     """
     left, right, matched = pairs
-    names = dict(zip(NAME_FEATURES, _names(columns, left, right).T, strict=True))
+    names = compare_pairs(columns, left, right)
     keys = columns.cardinality[right]
     unique, position = columns.records[:, IS_UNIQUE], columns.records[:, PLACE]
     starts = np.flatnonzero(np.append(True, left[1:] != left[:-1])[: left.size])
@@ -322,12 +396,14 @@ def key_features(columns: LakeColumns, pairs: KeyCandidates) -> NDArray[np.float
     named[is_own_role] = 1.0
     near = np.maximum(2.0 * names["same_header"], names["header_share"] + names["table_share"])
     near[is_own_role] = 2.0
-    same_folder = _same_folder(columns, left, right)
+    same_folder, is_first = _same_folder(columns, left, right), position[right] == 0.0
+    near += _A_LITTLE * names["table_share"] * (same_folder & is_first & (unique[left] == 0))
+    is_aside = _are_aside(columns, pairs, names)
+    named[is_aside] = near[is_aside] = 0.0
     near += same_folder * (near > 0)
     near += 0.5 * names["table_in_table"]
     is_best = near == _most(near, starts)[owner] if left.size else np.empty(0, bool)
     smallest = -_most(np.where(is_best, -keys, -np.inf), starts)[owner] if left.size else np.empty(0)
-    is_first = position == 0.0
     found = {
         "named": named,
         "key_named": columns.is_key_name[right],
@@ -335,12 +411,30 @@ def key_features(columns: LakeColumns, pairs: KeyCandidates) -> NDArray[np.float
         "same_folder": same_folder,
         "identifier": np.maximum(names["identifier"], names["table_share"] > 0),
         "unnamed_coverage": (1.0 - named) * matched / np.maximum(1, keys),
-        "first_column": is_first[right],
+        "first_column": is_first,
         "other_keys": np.log(np.diff(np.append(starts, left.size)))[owner] if left.size else np.empty(0),
-        "own_serial_key": unique[left] * is_first[left] * names["own_key"],
+        "own_serial_key": unique[left] * (position[left] == 0.0) * names["own_key"],
         "is_closest": is_best & (keys == smallest),
     }
     return np.column_stack([np.asarray(found[name], float) for name in KEY_FEATURES])
+
+
+def _are_aside(columns: LakeColumns, pairs: KeyCandidates, names: dict[str, NDArray[np.float64]]) -> NDArray[np.bool_]:
+    """Tell which keys bear the name of a column that refers to another table: both refer to the key of that table.
+
+    So ``orders.customer_id`` refers to ``customers.id``, though ``loyalty.customer_id`` holds all of its values, too;
+    but in ``loyalty_points``, which bears the name of the side table, it refers to this one. A column that does not
+    repeat its values may refer to either: keys of 1:1 relations form chains.
+    """
+    left, right, _ = pairs
+    if not left.size:
+        return np.empty(0, bool)
+    starts = np.flatnonzero(np.append(True, left[1:] != left[:-1]))
+    in_folder = _same_folder(columns, left, right) & (columns.records[left, IS_UNIQUE] == 0)
+    is_subject = (names["header_share"] == 1.0) & (names["table_share"] > 0) & ~columns.names_other[right] & in_folder
+    subject = _most(np.where(is_subject, names["table_in_table"], -1.0), starts)
+    is_behind = names["table_in_table"] <= np.repeat(subject, np.diff(np.append(starts, left.size)))
+    return (names["same_header"] > 0) & columns.names_other[right] & is_behind & in_folder
 
 
 def own_roles(columns: LakeColumns, pairs: KeyCandidates) -> NDArray[np.bool_]:

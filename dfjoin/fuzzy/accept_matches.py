@@ -12,6 +12,7 @@ from dfjoin.fuzzy.match_model import MatchModel
 from dfjoin.fuzzy.match_problem import Problem
 from dfjoin.fuzzy.texts import Texts
 from dfjoin.kernels.ragged import expand_stretches
+from dfjoin.values.shares import MANY
 
 __all__ = [
     "MIN_CHANCE",
@@ -29,8 +30,6 @@ __all__ = [
 
 MIN_CHANCE = 0.4
 """Least probability of a pair that is joined, whatever precision the better ones leave room for."""
-_MIN_KNOWN = 20
-"""Known pairs from which their own error rate is estimated."""
 _USUAL_SHARE, _SHIFT = 0.4, 0.2
 """Share of right nearest pairs that moves no probability, and by how much of the difference from it they move. Each of
 six folds of cases had the pair chosen on the others, among 0.4 to 0.7 and 0 to 0.5; four folds chose this one. That
@@ -212,11 +211,11 @@ def _known_errors(
     known: NDArray[np.float64], is_right: NDArray[np.bool_], chances: NDArray[np.float64]
 ) -> NDArray[np.float64]:
     """Return for each chance the share of known texts above it, at least 20, whose nearest text is no partner."""
-    if known.size < _MIN_KNOWN:
+    if known.size < MANY:
         return np.zeros(chances.size)
     order = np.argsort(-known, kind="stable")
     n_wrong = np.append(0, np.cumsum(~is_right[order]))
-    n_above = np.maximum(np.searchsorted(-known[order], -chances, side="right"), _MIN_KNOWN)
+    n_above = np.maximum(np.searchsorted(-known[order], -chances, side="right"), MANY)
     return np.asarray(n_wrong[n_above] / n_above)
 
 

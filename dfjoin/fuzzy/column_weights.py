@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from dfjoin.fuzzy.texts import WORDS, Texts, cut_texts, fold_texts, tokenise
 from dfjoin.kernels.texts.token_rows import TextPairs, pair_overlaps, row_weights
+from dfjoin.values.shares import HALF, NEARLY_ALL
 
 __all__ = ["MAX_WEIGHT", "N_LEVELS", "ColumnWeights", "KeyParts", "learn_weights", "measure_levels", "sum_weights"]
 
@@ -24,8 +25,6 @@ _GRAMS = (WORDS, 3)
 _NUMBER = re.compile(r"\s*[€$£¥]?\s*([-+]?\d+(?:,\d{3})*(?:\.\d+)?|[-+]?\.\d+)\s*[%€$£¥]?\s*")
 _SIGN = re.compile(r"[^\W_]")
 """What a value has: one of signs alone, such as "-", is a missing one."""
-_MIN_NUMBERS = 0.9
-"""Share of the values of either side from which a column is one of numbers."""
 _LARGEST_NUMBER = 1e100
 _NUMBER_SCALE = 2.0
 """Numbers that differ by half of the larger one are as different as can be."""
@@ -40,8 +39,6 @@ _MIN_MATCHES = 5.0
 """Expected matches from which weights are learned."""
 _RIVAL_LOG_ODDS = -4.0
 """Of a pair that is not the nearest."""
-_SHARE_OF_WEIGHTS = 0.5
-"""By which weights count while they are learned: they were learned of the same pairs."""
 _MAX_ROUNDS = 30
 _CONVERGED = 1e-4
 
@@ -160,7 +157,7 @@ def _compare_values(reference: _Values, query: _Values, pairs: TextPairs) -> NDA
 def _is_numeric(side: _Values) -> bool:
     """Tell whether nearly all values of a column spell numbers."""
     n_present = np.count_nonzero(side.codes >= 0)
-    return bool(n_present and np.count_nonzero(~np.isnan(side.numbers)) >= _MIN_NUMBERS * n_present)
+    return bool(n_present and np.count_nonzero(~np.isnan(side.numbers)) >= NEARLY_ALL * n_present)
 
 
 def learn_weights(
@@ -198,7 +195,8 @@ def learn_weights(
         if matched.sum() < _MIN_MATCHES:
             return None
         weights = [_ratios(column, matched) for column in levels.T]
-        before, matched = matched, _sigmoid(odds + _SHARE_OF_WEIGHTS * sum_weights(levels, weights))
+        # weights count by half, since they were learned of the same pairs
+        before, matched = matched, _sigmoid(odds + HALF * sum_weights(levels, weights))
         if np.abs(matched - before).max() < _CONVERGED:
             break
     return tuple(tuple(column.tolist()) for column in weights)

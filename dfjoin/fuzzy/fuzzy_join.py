@@ -16,11 +16,10 @@ from dfjoin.fuzzy.match_model import published_model
 from dfjoin.fuzzy.match_problem import KnownPairs, Problem, is_left_reference, set_up
 from dfjoin.fuzzy.result import FuzzyJoin, FuzzySettings
 from dfjoin.fuzzy.texts import Texts, fold_texts
+from dfjoin.values.shares import ENOUGH
 
 __all__ = ["apply_fuzzy", "find_fuzzy"]
 
-_MIN_REFERENCE_TEXTS = 10
-"""Distinct reference texts from which precision is estimated."""
 
 Strings: TypeAlias = pa.Array | pa.ChunkedArray
 
@@ -99,11 +98,11 @@ def find_fuzzy(
     known_rows = _check_known(known, texts)
     side: Literal["left", "right"] = "left" if is_left_reference(*texts) else "right"
     reference, query, known_rows = _in_roles(side, texts, known_rows)
-    if len(reference) < _MIN_REFERENCE_TEXTS:
+    if len(reference) < ENOUGH:
         plural = "text" if len(reference) == 1 else "texts"
         return _no_join(
             f"the {side} column has {len(reference)} distinct {plural}, and precision is not estimated from fewer "
-            f"than {_MIN_REFERENCE_TEXTS}"
+            f"than {ENOUGH}"
         )
     model = published_model()
     problem = set_up(reference, query, known_rows, model, seed, _parts(side, columns))
@@ -150,9 +149,9 @@ def apply_fuzzy(
     columns = _split_key(left, "left"), _split_key(right, "right")
     texts = _fold_key(columns[0]), _fold_key(columns[1])
     reference, query, known_rows = _in_roles(settings.reference, texts, _check_known(known, texts))
-    if len(reference) < _MIN_REFERENCE_TEXTS:
+    if len(reference) < ENOUGH:
         return _no_join(
-            f"the {settings.reference} column, which is the reference, has fewer than {_MIN_REFERENCE_TEXTS} distinct "
+            f"the {settings.reference} column, which is the reference, has fewer than {ENOUGH} distinct "
             "texts, and how much nearer the nearest of so few is says nothing"
         )
     model = published_model()

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from dfjoin.index.reading import reading
-from dfjoin.index.segment import Segment
+from dfjoin.index.segment import Segment, reading
 from dfjoin.index.soundness import entries_of, stretches_of
 from dfjoin.kernels.lists.postings import copy_values
 

@@ -162,7 +162,9 @@ class EmbedderMeta:
     abbreviations : dict
         What words of a text are written out as before it is embedded.
     radius : float
-        Of a search that gives none, a fraction; 0 where none is known for the embedder.
+        Of a search that gives none; 0 where none is known for the embedder.
+    radius_unit : {"fraction", "by_length"}
+        Its unit.
     evidence : dict
         What speaks for the radius, see `ChosenRadius`; empty where it was not measured.
     """
@@ -176,6 +178,7 @@ class EmbedderMeta:
     components: tuple[ComponentMeta, ...] = ()
     abbreviations: dict[str, str] = field(default_factory=dict)
     radius: float = 0.0
+    radius_unit: str = "fraction"
     evidence: dict[str, float] = field(default_factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
@@ -191,10 +194,10 @@ class EmbedderMeta:
         ngrams = tuple(int(n) for n in values["ngrams"])
         texts = (str(values["place"]), str(values["model"]))
         table = {str(word): str(text) for word, text in values.get("abbreviations", {}).items()}
-        radius = float(values.get("radius", 0.0))
+        radius, unit = float(values.get("radius", 0.0)), str(values.get("radius_unit", "fraction"))
         evidence = {str(name): float(number) for name, number in values.get("evidence", {}).items()}
         made = cls(str(values["identity"]), int(values["dimension"]), probe, *texts, ngrams, components, table)
-        return replace(made, radius=radius, evidence=evidence)
+        return replace(made, radius=radius, radius_unit=unit, evidence=evidence)
 
 
 @dataclass(frozen=True)

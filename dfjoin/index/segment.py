@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Container, Iterable
 from functools import cached_property
 from pathlib import Path
+from types import TracebackType
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -18,11 +19,12 @@ from dfjoin.index.layout import segment_directory
 from dfjoin.index.manifest import GroupMeta, SegmentMeta
 from dfjoin.index.soundness import Lengths, check_entries, check_shapes
 from dfjoin.index.tombstones import read_alive, verify_alive
+from dfjoin.kernels.damage import DamagedArraysError
 
 if TYPE_CHECKING:
     from dfjoin.vectors.near_cells import VectorCells
 
-__all__ = ["Patterns", "Rows", "Segment", "SegmentPool", "Signatures", "Tokens", "Vectors"]
+__all__ = ["Patterns", "Rows", "Segment", "SegmentPool", "Signatures", "Tokens", "Vectors", "reading"]
 
 
 class Tokens(NamedTuple):
@@ -342,3 +344,36 @@ class SegmentPool:
 
 def _identity(meta: SegmentMeta) -> tuple[str, str]:
     return meta.id, str(meta.tombstones)
+
+
+class reading:
+    """Run kernels over a component: ``with reading("group", "names …", segment.meta.id): …``.
+
+    Parameters
+    ----------
+    component : str
+        The component, or the components, that are at fault where the kernel finds damage.
+    what : str
+        What is wrong with it then.
+    segment : str, optional
+        Identifier of the segment.
+
+    Raises
+    ------
+    IndexCorruptedError
+        In the place of `DamagedArraysError`.
+    """
+
+    def __init__(self, component: str, what: str, segment: str | None = None) -> None:
+        self._component = component
+        self._what = what
+        self._segment = segment
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        if isinstance(error, DamagedArraysError):
+            raise damaged(self._segment, self._component, f"it {self._what}") from error

@@ -135,7 +135,7 @@ def stretches_of(
     Raises
     ------
     DamagedArraysError
-        If one of them lies outside of the array, or they overlap; see `dfjoin.index.reading.reading`.
+        If one of them lies outside of the array, or they overlap; see `dfjoin.index.segment.reading`.
 
     Notes
     -----

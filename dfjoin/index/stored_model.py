@@ -15,7 +15,7 @@ from dfjoin.index.component_files import damaged, find_damage, map_component, re
 from dfjoin.index.components import WORD_MODEL
 from dfjoin.index.layout import MODELS, model_directory
 from dfjoin.index.manifest import EmbedderMeta, Manifest
-from dfjoin.index.reading import reading
+from dfjoin.index.segment import reading
 from dfjoin.index.soundness import check_shapes, stretches_of
 from dfjoin.vectors.abbreviations import expanding
 from dfjoin.vectors.embedders import Embedder, FastTextEmbedder, known_embedder, probe_of, stable_probe_of

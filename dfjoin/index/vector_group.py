@@ -16,8 +16,7 @@ from dfjoin.index.catalog import KINDS
 from dfjoin.index.component_files import removed_on_error, write_component, write_rows
 from dfjoin.index.components import VECTORS
 from dfjoin.index.manifest import GroupMeta
-from dfjoin.index.reading import reading
-from dfjoin.index.segment import Segment, Tokens
+from dfjoin.index.segment import Segment, Tokens, reading
 from dfjoin.index.soundness import stretches_of
 from dfjoin.kernels.lists.postings import copy_values
 from dfjoin.kernels.lists.vocabulary import find_tokens

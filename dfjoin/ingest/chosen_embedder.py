@@ -49,7 +49,8 @@ class IndexEmbedder(NamedTuple):
 
     def with_radius(self, chosen: ChosenRadius) -> IndexEmbedder:
         """Return it with the radius of searches that give none."""
-        return self._replace(meta=replace(self.meta, radius=chosen.radius, evidence=chosen.evidence))
+        known = replace(self.meta, radius=chosen.radius, radius_unit=chosen.unit, evidence=chosen.evidence)
+        return self._replace(meta=known)
 
 
 class ToTrain(NamedTuple):

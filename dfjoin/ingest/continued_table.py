@@ -17,8 +17,7 @@ from dfjoin.sources.readers import open_appended, open_table, part_fingerprints
 from dfjoin.sources.table_kinds import KINDS
 from dfjoin.sources.table_reader import NotAppended
 from dfjoin.types import IndexSettings, TableSource
-from dfjoin.values.distinct import distinct_packed
-from dfjoin.values.normalize import null_hashes
+from dfjoin.values.normalize import distinct_packed, null_hashes
 from dfjoin.values.value_set import ValueSet, pack_strings, read_only
 
 __all__ = ["ContinuedTable", "continued_table"]

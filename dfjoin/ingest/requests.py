@@ -246,7 +246,7 @@ def read_radius(result: str) -> ChosenRadius:
     values = _result(result)
     if "invalid" in values:
         raise InvalidParameterError(values["invalid"])
-    return ChosenRadius(values["radius"], values["evidence"])
+    return ChosenRadius(**values)
 
 
 def read_vectors(result: str) -> SegmentMeta:

@@ -1,7 +1,7 @@
 """What a part of a table cannot decide alone: which texts are nulls, and how all-digit dates are read.
 
 A task that reads a part of a table (a partition of a Spark table) leaves both open, and writes down what speaks for
-either; `dfjoin.ingest.decided_part` decides.
+either; `dfjoin.ingest.merge_task` decides.
 """
 
 from __future__ import annotations

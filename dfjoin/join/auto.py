@@ -16,11 +16,10 @@ from dfjoin.join.lakes.lake_join import join_candidates, join_lake, join_plan
 from dfjoin.join.near_frames import NEAR_MODES
 from dfjoin.join.options import RELATION_OPTIONS, JoinOptions, refuse_options
 from dfjoin.join.plan import JoinPlan
-from dfjoin.join.relation_kinds import distance_relation
 from dfjoin.join.rows.report import JoinAccount, report_values
-from dfjoin.search.candidates import JoinCandidates
+from dfjoin.join.saved_relation import distance_relation
+from dfjoin.search.candidates import JoinCandidates, unknown_tables
 from dfjoin.search.discover import check_frame
-from dfjoin.search.nothing_found import unknown_tables
 from dfjoin.store.snapshot import Snapshot
 from dfjoin.values.frames import is_pandas, is_spark
 

@@ -15,6 +15,7 @@ from dfjoin._validation import show
 from dfjoin.errors import InvalidParameterError, InvalidTypeError
 from dfjoin.fuzzy.result import FuzzyJoin
 from dfjoin.values.key_index import expand_pairs
+from dfjoin.values.shares import HALF, HARDLY_ANY
 from dfjoin.values.unicode import normalize_text, normalize_texts
 
 __all__ = ["ElementKeys", "ElementPairs", "Matcher", "find_elements", "match_elements"]
@@ -23,10 +24,6 @@ _SEPARATORS = (";", "|", "\n", ",", "/")
 _SEPARATORS_OF_NUMBERS = (";", "|", "\n")
 """Those that stand in no number and in no date."""
 _MIN_LISTS = 5
-_MIN_LISTED = 0.1
-"""Share of the distinct cells that must hold several values."""
-_MIN_FOUND = 0.5
-"""Share of their first values, and of the others, that must be keys of the other side."""
 
 
 @dataclass(frozen=True)
@@ -107,7 +104,7 @@ def find_elements(left: pa.Array, right: pa.Array) -> ElementKeys | None:
     -----
     Values are compared in canonical form. O(characters × separators).
     """
-    best, chosen = _MIN_FOUND, None
+    best, chosen = HALF, None
     left, right = (side.drop_null().cast(pa.large_string()) for side in (left, right))
     for side, cells, keys in (("left", left, right), ("right", right, left)):
         found = ((separator, _listed(cells, separator)) for separator in _SEPARATORS)
@@ -127,7 +124,7 @@ def find_elements(left: pa.Array, right: pa.Array) -> ElementKeys | None:
 
 def _listed(cells: pa.Array, separator: str) -> tuple[pa.Array, pa.Array] | None:
     """Return the distinct first values of the cells that hold several, and the distinct others; None for too few."""
-    least = max(_MIN_LISTS, _MIN_LISTED * len(cells))
+    least = max(_MIN_LISTS, HARDLY_ANY * len(cells))
     separated = cells.filter(pc.match_substring(cells, separator))
     if len(separated) < least:
         return None

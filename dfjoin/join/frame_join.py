@@ -27,12 +27,11 @@ from dfjoin.join.relation.frame_keys import KeyLabels, find_lost_zeros, named_ke
 from dfjoin.join.relation.frame_relation import choose_relation, reason_against_relation, text_columns, texts_of
 from dfjoin.join.relation.key_relation import KINDS, Relation
 from dfjoin.join.relation.relate import relate_again
-from dfjoin.join.relation_kinds import distance_relation
 from dfjoin.join.rows.dated_rows import is_of_dates_alone
 from dfjoin.join.rows.execute import RightSide, match_marks
 from dfjoin.join.rows.report import JoinAccount
 from dfjoin.join.rows.right_facts import FrameFacts
-from dfjoin.join.saved_relation import SavedRelation
+from dfjoin.join.saved_relation import SavedRelation, distance_relation
 from dfjoin.search.distance.distance_join import DistanceRelation, PairedKeys
 from dfjoin.types import IndexSettings
 from dfjoin.values.frames import select_column

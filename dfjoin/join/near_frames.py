@@ -14,17 +14,13 @@ from dfjoin.search.distance.distance_join import DistanceRelation, with_partners
 from dfjoin.search.embedding.axes_join import AxesRelation, point_radius
 from dfjoin.search.embedding.axes_query import check_points, is_numeric, read_points
 from dfjoin.search.embedding.near_join import NearRelation, ngrams_of_frames
-from dfjoin.search.embedding.near_search import vector_radius, with_radius
+from dfjoin.search.embedding.near_search import NGRAM_RADIUS, vector_radius, with_radius
 from dfjoin.search.fuzzy.similar_join import SimilarRelation
 from dfjoin.search.fuzzy.similar_texts import spelling_radius
 from dfjoin.search.params import search_params
 from dfjoin.values.frames import select_column
 
 __all__ = ["NEAR_MODES", "NearColumns", "near_keys"]
-
-_NGRAM_RADIUS = 0.3
-"""Of texts whose radius is not given: that of n-grams in lakes with few values."""
-
 
 NearColumns = tuple[list[Any], list[Any], DistanceRelation]
 """Key columns of the left frame, those of the right one, and how near they have to be."""
@@ -83,7 +79,7 @@ def _by_vectors(left: KeyColumns, right: KeyColumns, keys: KeyLabels, options: J
     params = search_params(
         mode=options.mode, radius=options.radius, radius_unit=options.radius_unit, metric=options.metric
     )
-    params, identity = with_radius(params, _NGRAM_RADIUS), ngrams_of_frames().identity
+    params, identity = with_radius(params, NGRAM_RADIUS), ngrams_of_frames().identity
     vector_radius(params)  # raises if the unit is not one of vectors
     return *keys, NearRelation(params.radius or 0.0, params.radius_unit or "", params.metric or "", identity)
 

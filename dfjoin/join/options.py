@@ -51,7 +51,7 @@ class JoinOptions:
         How candidates are found over a lake, one of `dfjoin.search.params.MODES`.
     radius : float or None
         Distance up to which values match, of the modes that search by distance.
-    radius_unit : {"fraction", "absolute", "m", "km", None}
+    radius_unit : {"fraction", "by_length", "absolute", "m", "km", None}
     metric : str or None
         How these modes measure the distance of texts.
     columns : tuple of labels or None

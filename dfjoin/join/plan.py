@@ -9,8 +9,7 @@ import numpy as np
 
 from dfjoin._validation import MOST_DIGITS, is_valid_text, show
 from dfjoin.errors import InvalidParameterError, InvalidTypeError, shortlist
-from dfjoin.join.relation_kinds import distance_relation
-from dfjoin.join.saved_relation import SavedRelation
+from dfjoin.join.saved_relation import SavedRelation, distance_relation
 from dfjoin.transform.evidence.transform_join import TransformJoin
 
 __all__ = ["DATED_RULES", "HOWS", "PERIODS", "JoinPlan", "JoinStep", "json_label"]
@@ -59,7 +58,7 @@ class JoinStep:
         "before" or "latest"}``, see `dfjoin.join.rows.dated_rows.DatedLink`. None: all that have its key.
     period : {"year", "quarter", "month", "week"}, optional
         The last keys are dates or periods, and equal if they lie in the same one, see
-        `dfjoin.join.rows.period_rows.PeriodLink`.
+        `dfjoin.join.rows.read_rows.PeriodLink`.
     counted : bool or None
         Whether a column counts the table's rows, as it was when the join was first made; None: where keys are 1:m.
     is_unique : bool or None

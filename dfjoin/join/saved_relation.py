@@ -1,4 +1,7 @@
-"""How two frames were related, as data: programs, likeness and its threshold, to be applied to other frames."""
+"""How two frames were related, as data: programs, likeness and its threshold, to be applied to other frames.
+
+A further kind of relation by distance is a class and a line of `_KINDS`.
+"""
 
 from __future__ import annotations
 
@@ -8,9 +11,13 @@ from typing import Any
 from dfjoin.errors import InvalidTypeError
 from dfjoin.fuzzy.result import FuzzySettings
 from dfjoin.join.element_keys import ElementKeys
+from dfjoin.search.distance.distance_join import DistanceRelation
+from dfjoin.search.embedding.axes_join import AxesRelation
+from dfjoin.search.embedding.near_join import NearRelation
+from dfjoin.search.fuzzy.similar_join import SimilarRelation
 from dfjoin.transform.evidence.transform_join import TransformJoin
 
-__all__ = ["SavedRelation"]
+__all__ = ["SavedRelation", "distance_relation"]
 
 
 @dataclass(frozen=True)
@@ -64,3 +71,30 @@ class SavedRelation:
         """The key columns of the left and of the right frame."""
         found = self.programs.source_columns, self.programs.target_columns
         return found[::-1] if self.programs.direction == "right_to_left" else found
+
+
+_KINDS: tuple[type[DistanceRelation], ...] = (NearRelation, SimilarRelation, AxesRelation)
+
+
+def distance_relation(values: Any) -> DistanceRelation | None:
+    """Read the relation of a step, or of a report, if it is one by distance.
+
+    Parameters
+    ----------
+    values : dict or None
+        As `JoinStep` has it.
+
+    Returns
+    -------
+    DistanceRelation or None
+        None if keys are equal, or related by programs.
+
+    Raises
+    ------
+    InvalidTypeError, InvalidParameterError
+        If it is one by distance, with an illegal part.
+    """
+    for kind in _KINDS:
+        if isinstance(values, dict) and kind.KIND in values:
+            return kind.from_dict(values)
+    return None

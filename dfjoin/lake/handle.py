@@ -9,9 +9,8 @@ from datetime import date
 from dfjoin import _validation as check
 from dfjoin.errors import DfjoinError, InvalidTypeError
 from dfjoin.index.versions import list_versions
-from dfjoin.lake.lake_changes import LakeChanges
+from dfjoin.lake.lake_changes import LakeChanges, LakeGroups
 from dfjoin.lake.lake_contents import LakeContents
-from dfjoin.lake.lake_groups import LakeGroups
 from dfjoin.store.snapshot import index_directory
 
 __all__ = ["Lake", "open_lake", "refuse_swapped", "resolve_lake"]

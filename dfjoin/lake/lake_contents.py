@@ -371,7 +371,12 @@ class LakeContents(OpenedLake):
         number of keys that hold the column, and which of them is the smallest (weights and figures in
         ``dfjoin/containment/key_model.json``). A column refers to one key at most, and no edges form a circle of
         columns. A column of a single value refers to a key of its folder whose table its header names, or to none.
-        Composite keys are not found. Foreign keys that a database declares are edges in any case, and come first.
+
+        Two or three columns may refer together to a key of as many columns in the same folder, none of which is a key
+        alone: ``column`` and ``key_column`` are then ``team_id + year``. Their headers are the same, or that of the
+        column has all words of the key's (``home_team_id``), and one is an identifier. Tables whose names and sets of
+        values leave such a key possible are read; others are not. Foreign keys that a database declares are edges in
+        any case, and come first.
 
         Examples
         --------

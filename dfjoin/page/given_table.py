@@ -201,15 +201,15 @@ def read_here(path: Path, options: dict[str, Any], table: str | None, most_bytes
             raise TableReadError(refusal("file", reason))
         names = tables["table"].tolist()
         chosen = names[0] if table is None else table
-        told = lake.describe(chosen)
+        described = lake.describe(chosen)
         doubts = {one["name"]: one["reason"] for one in info["doubtful"]}
-        spellings = zip(told["columns"]["column"], told["columns"]["null_spellings"], strict=True)
+        spellings = zip(described["columns"]["column"], described["columns"]["null_spellings"], strict=True)
         return {
             "frame": lake.table(chosen),
             "table": chosen,
             "tables": names,
-            "dialect": told["dialect"],
-            "format": told["format"],
+            "dialect": described["dialect"],
+            "format": described["format"],
             "doubt": doubts.get(chosen, ""),
             "null_spellings": {name: list(texts) for name, texts in spellings if len(texts)},
         }
@@ -278,11 +278,13 @@ def _length_of_chunk(file: Any) -> int:
 def _parquet_sizes(file: Any) -> Iterator[int]:
     """Yield what the columns declare, then the cells of texts: few bytes hold a text that many rows refer to."""
     opened = pq.ParquetFile(file)
-    told = opened.metadata
-    yield told.num_rows * told.num_columns * _CELL
-    for number in range(told.num_row_groups):
-        yield told.row_group(number).total_byte_size
-    texts = [name for name, kind in zip(told.schema.names, opened.schema_arrow.types, strict=False) if _is_text(kind)]
+    metadata = opened.metadata
+    yield metadata.num_rows * metadata.num_columns * _CELL
+    for number in range(metadata.num_row_groups):
+        yield metadata.row_group(number).total_byte_size
+    texts = [
+        name for name, kind in zip(metadata.schema.names, opened.schema_arrow.types, strict=False) if _is_text(kind)
+    ]
     file.seek(0)
     coded = pq.ParquetFile(file, read_dictionary=texts)
     for batch in coded.iter_batches(_ROWS, columns=texts) if texts else ():

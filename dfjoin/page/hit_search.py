@@ -112,26 +112,26 @@ class SearchForm:
     def arguments(self) -> dict[str, Any]:
         """Return the arguments of `dfjoin.discover_joinable`, without the frame and the lake."""
         way = WAYS[self.way]
-        told = dict(way.arguments) | {"on": list(self.on) if len(self.on) > 1 else self.on[0]}
-        told["k"] = None if self.period else _MOST_HITS
+        arguments = dict(way.arguments) | {"on": list(self.on) if len(self.on) > 1 else self.on[0]}
+        arguments["k"] = None if self.period else _MOST_HITS
         if way.is_ranked:
-            told["min_score"] = _SHARES[self.least]
+            arguments["min_score"] = _SHARES[self.least]
         if self.period:
-            told["threshold"] = 0.0  # all of them: the best by this period may not be among the best of all
+            arguments["threshold"] = 0.0  # all of them: the best by this period may not be among the best of all
             if way.is_ranked:
-                told["families"] = False  # who stands for a family may be found by another period
+                arguments["families"] = False  # who stands for a family may be found by another period
         if way.radius is not None and self.radius is not None:
-            told |= {"radius": self.radius, "radius_unit": way.unit}
+            arguments |= {"radius": self.radius, "radius_unit": way.unit}
         for name in ("tables", "pad", "dayfirst"):
             value = getattr(self, name)
             if value not in ("", None):
-                told[name] = value
-        return told
+                arguments[name] = value
+        return arguments
 
     def query(self, **changes: Any) -> str:
         """Write the form as the query of an address, with some fields changed; None leaves a field out."""
-        told: dict[str, Any] = {name: getattr(self, name) for name in self.__dataclass_fields__} | changes
-        items = [(name, value) for name, value in told.items() if value not in ("", None, ())]
+        values: dict[str, Any] = {name: getattr(self, name) for name in self.__dataclass_fields__} | changes
+        items = [(name, value) for name, value in values.items() if value not in ("", None, ())]
         return urlencode([(name, part) for name, value in items for part in _parts(value)])
 
 
@@ -275,15 +275,15 @@ def _named(text: str, columns: list[str]) -> list[str]:
     return named
 
 
-def facets_of(hits: pd.DataFrame, brought: list[list[str]]) -> Facets:
+def facets_of(hits: pd.DataFrame, new_columns: list[list[str]]) -> Facets:
     """Count what the hits are narrowed down by."""
     verdicts = Counter(hits["verdict"]) if "verdict" in hits else Counter()
     folders = Counter(map(folder_of, hits["table"]))
-    words = Counter(name for names in brought for name in set(names))
+    words = Counter(name for names in new_columns for name in set(names))
     return Facets(verdicts.most_common(), folders.most_common(_MOST_WORDS), words.most_common(_MOST_WORDS))
 
 
-def narrowed(hits: Any, fields: Any, brought: list[list[str]]) -> Any:
+def narrowed(hits: Any, fields: Any, new_columns: list[list[str]]) -> Any:
     """Tell which hits have the chosen verdict and folder, and bring the chosen column."""
     verdict, folder, word = (fields.get(name, "") for name in ("verdict", "folder", "word"))
     keep = pd.Series(True, hits.index)
@@ -292,7 +292,7 @@ def narrowed(hits: Any, fields: Any, brought: list[list[str]]) -> Any:
     if folder:
         keep &= hits["table"].map(folder_of) == folder
     if word and "brings" in hits:
-        keep &= pd.Series([word in names for names in brought], hits.index, dtype=bool)
+        keep &= pd.Series([word in names for names in new_columns], hits.index, dtype=bool)
     return keep
 
 

@@ -65,21 +65,21 @@ class JoinForm:
 
     def query(self) -> str:
         """Write the form as the query of an address, which `join_form` reads again."""
-        told: list[tuple[str, str]] = [("table", self.table), ("column", self.column), ("how", self.how)]
+        items: list[tuple[str, str]] = [("table", self.table), ("column", self.column), ("how", self.how)]
         if self.columns is not None:
-            told += [("chosen", "1"), *(("bring", name) for name in self.columns)]
-        told += [(f"rule.{name}", rule) for name, rule in self.rules]
-        return f"{self.search.query()}&{urlencode(told)}"
+            items += [("chosen", "1"), *(("bring", name) for name in self.columns)]
+        items += [(f"rule.{name}", rule) for name, rule in self.rules]
+        return f"{self.search.query()}&{urlencode(items)}"
 
     def arguments(self) -> dict[str, Any]:
         """Return the arguments of `dfjoin.auto_join`."""
-        told: dict[str, Any] = {"how": self.how, "on_no_match": "ignore"}
+        arguments: dict[str, Any] = {"how": self.how, "on_no_match": "ignore"}
         if self.columns is not None:
-            told["columns"] = list(self.columns)
+            arguments["columns"] = list(self.columns)
         brought = dict(self.rules) if self.columns is None else {c: r for c, r in self.rules if c in self.columns}
         if brought:
-            told["aggregate"] = brought
-        return told
+            arguments["aggregate"] = brought
+        return arguments
 
 
 def join_form(fields: Any, search: SearchForm) -> JoinForm:
@@ -136,11 +136,11 @@ def _preview(work: Work, state: TableState, form: JoinForm) -> JoinPreview:
     if not len(hits):
         raise TableNotFoundError(refusal("hit_gone", form.table, form.column))
     joined = auto_join(state.frame, hits, **form.arguments())
-    told = joined.attrs["dfjoin"]
-    report = told["joined"][0] if told["joined"] else {}
+    about = joined.attrs["dfjoin"]
+    report = about["joined"][0] if about["joined"] else {}
     frame = as_stored(joined)
     new = [name for name in frame.columns if name not in state.frame.columns]
-    return JoinPreview(frame, report, told["plan"], new, _offered(work, form, report))
+    return JoinPreview(frame, report, about["plan"], new, _offered(work, form, report))
 
 
 def _offered(work: Work, form: JoinForm, report: dict[str, Any]) -> list[dict[str, Any]]:
@@ -151,18 +151,18 @@ def _offered(work: Work, form: JoinForm, report: dict[str, Any]) -> list[dict[st
     rules = dict(form.rules)
     offered = []
     for column in work.lake.describe(form.table)["columns"].itertuples():
-        told = brought.get(column.column)
-        if column.column in keys and told is None:
+        joined = brought.get(column.column)
+        if column.column in keys and joined is None:
             continue
         offered.append(
             {
                 "column": column.column,
-                "name": column.column if told is None else told["name"],
+                "name": column.column if joined is None else joined["name"],
                 "kind": column.kind,
-                "brought": told is not None,
-                "rule": "" if told is None else told["rule"],
+                "brought": joined is not None,
+                "rule": "" if joined is None else joined["rule"],
                 "asked": rules.get(column.column, "auto"),
-                "n_disagreeing": 0 if told is None else told["n_disagreeing"],
+                "n_disagreeing": 0 if joined is None else joined["n_disagreeing"],
                 "left_out": left_out.get(column.column, ""),
                 "samples": list(column.samples)[:3],
             }

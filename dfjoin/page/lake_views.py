@@ -49,8 +49,8 @@ def refresh(visit: Visit) -> Response:
 def show_table(visit: Visit) -> Response:
     """Show a table of the lake."""
     name = visit.fields.get("name", "")
-    told = visit.work.lake.describe(name)
-    return visit.render("lake_table.html", told=told, columns=told["columns"].to_dict("records"))
+    described = visit.work.lake.describe(name)
+    return visit.render("lake_table.html", described=described, columns=described["columns"].to_dict("records"))
 
 
 def _graph(visit: Visit) -> Any:

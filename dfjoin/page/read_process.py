@@ -14,7 +14,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from dfjoin.errors import DfjoinError, warnings_told
+from dfjoin.errors import DfjoinError, collected_warnings
 from dfjoin.page.given_table import read_here
 from dfjoin.page.sql_process import limit_memory
 from dfjoin.page.state_files import stored_table
@@ -38,14 +38,14 @@ def _main() -> None:
 def _answer(directory: Path, request: dict[str, Any]) -> dict[str, Any]:
     """Read a table into ``frame.arrow``; return what else is known of it, or why it cannot be read."""
     try:
-        with warnings_told() as told:
+        with collected_warnings() as messages:
             given = read_here(Path(request["path"]), request["options"], request["table"], request["unpacked"])
             table = stored_table(given.pop("frame"))
     except DfjoinError as error:
         return {"problem": str(error)}
     with pa.ipc.new_file(str(directory / "frame.arrow"), table.schema) as writer:
         writer.write_table(table)
-    return {"warnings": told, "given": given}
+    return {"warnings": messages, "given": given}
 
 
 if __name__ == "__main__":

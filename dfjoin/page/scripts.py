@@ -78,11 +78,11 @@ def _source(source: dict[str, Any]) -> str:
     """Write how the source is read: as a lake reads it."""
     if source["kind"] == "lake":
         return f"df = lake.table({source['name']!r})"
-    told = "".join(f", {name}={value!r}" for name, value in source["options"].items())
+    arguments = "".join(f", {name}={value!r}" for name, value in source["options"].items())
     return (
         "# a file is read as a lake reads it: a lake of this file alone\n"
         f'source = dfjoin.build_lake({source["file"]!r}, tempfile.mkdtemp() + "/source", engine="inline", '
-        f"progress=False{told})\ndf = source.table({source['table']!r})"
+        f"progress=False{arguments})\ndf = source.table({source['table']!r})"
     )
 
 

@@ -67,12 +67,12 @@ def search(visit: Visit) -> Response:
         why = TEXTS["no_period"] if form.period and not len(hits) else hits.why_empty()
     except IncompatibleSettingsError as error:
         hits, problem = None, str(error)
-    rows, brought = (
+    rows, new_columns = (
         ([], [])
         if hits is None
         else visit.work.kept(("rows", state.name, form), lambda: (_rows(hits), brought_columns(visit.work, hits)))
     )
-    kept = [] if hits is None else narrowed(hits, visit.fields, brought)
+    kept = [] if hits is None else narrowed(hits, visit.fields, new_columns)
     return visit.render(
         "search.html",
         state=state,
@@ -81,9 +81,9 @@ def search(visit: Visit) -> Response:
         ways=WAYS,
         has_dates=_has_dates(state, form, hits),
         n_hits=0 if hits is None else len(hits),
-        hits=[_hit(row, names) for row, names, is_kept in zip(rows, brought, kept, strict=True) if is_kept],
+        hits=[_hit(row, names) for row, names, is_kept in zip(rows, new_columns, kept, strict=True) if is_kept],
         n_cards=_SHOWN_CARDS,
-        facets=None if hits is None else facets_of(hits, brought),
+        facets=None if hits is None else facets_of(hits, new_columns),
         narrowing={name: visit.fields.get(name, "") for name in ("verdict", "folder", "word")},
         why=why,
         problem=problem,
@@ -115,7 +115,7 @@ def _rows(hits: Any) -> list[dict[str, Any]]:
     return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
 
 
-def _hit(row: dict[str, Any], brought: list[str]) -> dict[str, Any]:
+def _hit(row: dict[str, Any], new_columns: list[str]) -> dict[str, Any]:
     """Make what a card shows of a row of a result."""
     score = row.get("score", np.nan)
     relationship = row["relationship"]
@@ -124,7 +124,7 @@ def _hit(row: dict[str, Any], brought: list[str]) -> dict[str, Any]:
         "verdict": row.get("verdict", ""),
         "relationship": relationship if isinstance(relationship, str) else "",
         "period": period if isinstance(period := row.get("period"), str) else "",
-        "brings": brought,
+        "brings": new_columns,
         "n_similar": row.get("n_similar", 0),
         "copy": bool(row.get("copy", False)),
     }
@@ -143,10 +143,10 @@ def _picked(visit: Visit) -> tuple[TableState, SearchForm, Any]:
 def evidence(visit: Visit) -> Response:
     """Show why a hit was found: joined rows, values without a partner, what counts for and against."""
     state, form, hits = _picked(visit)
-    told = visit.work.kept(
+    explained = visit.work.kept(
         ("evidence", state.name, form, hits["table"].iloc[0], hits["column"].iloc[0]), lambda: hits.explain(0).to_dict()
     )
-    return visit.part("evidence.html", told=told, state=state)
+    return visit.part("evidence.html", explained=explained, state=state)
 
 
 def family(visit: Visit) -> Response:

@@ -126,7 +126,7 @@ def explore(
 
 def _site_of(source: Any, df: Any, make: Any) -> tuple[Any, str]:
     """Return the site of a lake, an index or a directory of tables, and the path of its first page."""
-    from dfjoin.page.build_progress import BuildProgress
+    from dfjoin.page.stoppable_thread import BuildProgress
 
     home = _home()
     lake = source if isinstance(source, Lake) else _opened(source)

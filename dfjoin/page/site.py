@@ -15,10 +15,10 @@ from starlette.responses import HTMLResponse, Response
 from starlette.routing import Route
 
 from dfjoin.page import change_views, lake_views, leave_views, review_views, search_views, table_views
-from dfjoin.page.build_progress import BuildProgress
 from dfjoin.page.guard import Guard
 from dfjoin.page.page_texts import TEXTS
 from dfjoin.page.rendering import environment, palette
+from dfjoin.page.stoppable_thread import BuildProgress
 from dfjoin.page.visit import handler
 from dfjoin.page.work import Work
 

@@ -109,15 +109,15 @@ class JoinPaired:
 
     def title(self) -> str:
         """Say what is joined."""
-        told = self.arguments
-        n_reviewed = len(told.get("reviewed", ()))
+        arguments = self.arguments
+        n_reviewed = len(arguments.get("reviewed", ()))
         reviewed = TEXTS["titles"]["reviewed"].format(n_reviewed) if n_reviewed else ""
-        return TEXTS["titles"]["pairs"].format(self.table, told.get("on"), told.get("right_on"), reviewed)
+        return TEXTS["titles"]["pairs"].format(self.table, arguments.get("on"), arguments.get("right_on"), reviewed)
 
     def code(self) -> str:
         """Write the join."""
-        told = "".join(f", {name}={_as_code(value)}" for name, value in self.arguments.items())
-        return f"df = df.auto_join(lake.table({self.table!r}){told})"
+        arguments = "".join(f", {name}={_as_code(value)}" for name, value in self.arguments.items())
+        return f"df = df.auto_join(lake.table({self.table!r}){arguments})"
 
     def spark_code(self) -> str | None:
         """Spark learns from a sample of the rows, so that pairs may differ."""

@@ -1,12 +1,15 @@
-"""A thread that can be ended, as an interrupt ends a cell of a notebook."""
+"""A thread that can be ended, as an interrupt ends a cell of a notebook, and a build in one."""
 
 from __future__ import annotations
 
 import ctypes
 import threading
 from collections.abc import Callable
+from typing import Any
 
-__all__ = ["StoppableThread", "Stopped"]
+from dfjoin.page.page_texts import TEXTS
+
+__all__ = ["BuildProgress", "StoppableThread", "Stopped"]
 
 _GRACE = 1.0
 """Seconds in which work ends by itself, as a query and a download do."""
@@ -63,3 +66,54 @@ class StoppableThread:
                 if not self._ended.is_set() and self._thread.ident is not None:
                     number = ctypes.c_ulong(self._thread.ident)
                     ctypes.pythonapi.PyThreadState_SetAsyncExc(number, ctypes.py_object(Stopped))
+
+
+class BuildProgress:
+    """A build in a thread of its own, which can be cancelled and begun again.
+
+    Parameters
+    ----------
+    source : str
+        What is indexed, for people.
+    build : callable
+        Is given what tells the progress, as `dfjoin.build_lake` takes it; returns what the page works with.
+    done : callable
+        Is given it.
+    """
+
+    def __init__(self, source: str, build: Callable[[Callable[[Any], None]], Any], done: Callable[[Any], None]) -> None:
+        self.source = source
+        self.problem = ""
+        self.latest: dict[str, Any] = {}
+        self._build, self._done = build, done
+        self._thread: StoppableThread | None = None
+        self._is_cancelled = False
+
+    def start(self) -> None:
+        """Begin, unless it is running."""
+        if self._thread is None or self.problem:
+            self.problem, self.latest, self._is_cancelled = "", {}, False
+            self._thread = StoppableThread(self._run)
+            self._thread.start()
+
+    def cancel(self) -> None:
+        """End the build soon; what was there before stays."""
+        if self._thread is not None and not self._is_cancelled:
+            self._is_cancelled = True
+            self._thread.stop(at_once=True)
+
+    @property
+    def share(self) -> float | None:
+        """How much of the stage is done, from 0 to 1; None where that is not known."""
+        return self.latest["done"] / self.latest["n"] if self.latest.get("n") else None
+
+    def _note(self, latest: dict[str, Any]) -> None:
+        self.latest = latest
+
+    def _run(self) -> None:
+        try:
+            self._done(self._build(self._note))
+        except Stopped:
+            self.problem = TEXTS["build_cancelled"]
+        except Exception as error:  # whatever it is, the page must not wait for ever
+            self.problem = str(error) or type(error).__name__

@@ -12,7 +12,7 @@ from starlette.datastructures import FormData
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
-from dfjoin.errors import DfjoinError, warnings_told
+from dfjoin.errors import DfjoinError, collected_warnings
 from dfjoin.page.page_texts import TEXTS
 from dfjoin.page.rendering import environment
 from dfjoin.page.stoppable_thread import StoppableThread
@@ -101,8 +101,8 @@ class Visit:
         """Call what answers; an error of dfjoin becomes a page that says what is wrong."""
         if self.site.work is None and not getattr(function, "is_early", False):
             return self.go("/")
-        with warnings_told() as told:
-            self.warnings = told
+        with collected_warnings() as messages:
+            self.warnings = messages
             try:
                 return function(self)
             except UnknownState:

@@ -13,7 +13,7 @@ from typing import Any
 
 import pandas as pd
 
-from dfjoin.errors import DfjoinError, InvalidParameterError, warn, warnings_told
+from dfjoin.errors import DfjoinError, InvalidParameterError, collected_warnings, warn
 from dfjoin.lake import Lake, open_lake
 from dfjoin.page.given_table import GivenTable, read_given
 from dfjoin.page.page_texts import TEXTS, refusal
@@ -109,13 +109,13 @@ class LatestValues:
 
 def _with_warnings(make: Callable[[], Any]) -> tuple[Any, list[str]]:
     """Make a value, and note what dfjoin warns of."""
-    with warnings_told() as told:
-        return make(), told
+    with collected_warnings() as messages:
+        return make(), messages
 
 
-def _tell_again(value: Any, told: list[str]) -> Any:
+def _tell_again(value: Any, messages: list[str]) -> Any:
     """Return a value; warn again of what dfjoin warned of when it was made."""
-    for text in told:
+    for text in messages:
         warn(text)
     return value
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -15,7 +16,9 @@ from numpy.typing import NDArray
 from dfjoin._validation import show
 from dfjoin.errors import InvalidParameterError, InvalidTypeError
 from dfjoin.programs.conditions import Condition
+from dfjoin.programs.operator import is_text
 from dfjoin.programs.program_pieces import InputColumns, Piece, make_column, make_text, pieces_sql, read_pieces
+from dfjoin.programs.spark_sql import quote
 from dfjoin.programs.step_table import read_condition
 
 __all__ = ["MAX_ALTERNATIVES", "MAX_FORMS", "Alternative", "Confidence"]
@@ -39,7 +42,7 @@ class Alternative:
     pieces : tuple of Piece
         At least one reads a column.
     weight : float
-        Added to the log-odds of a result where this way gives the same one.
+        Added to the log-odds of a result where this way is the first one that gives another.
     """
 
     pieces: tuple[Piece, ...]
@@ -50,19 +53,21 @@ class Alternative:
 class Confidence:
     """The probability that a result of a program is right, and the level below which it is null.
 
-    The log-odds of a result are a sum: `base`, the weights of the alternatives that give the same result for the row,
-    and `form_weight` if the row has a form that an example has.
+    The log-odds of a result are a sum: `base`, the weight of the first of the alternatives that gives another result
+    for the row, and `form_weight` if the row has a form that an example has. The result of a row of `known` is certain.
 
     Parameters
     ----------
     base : float
     alternatives : tuple of Alternative
-        At most 12.
+        At most 12, the likeliest first.
     forms : tuple of tuple of Condition
         Forms of the rows of the examples, at most 12: a row has one if it meets all of its conditions.
     form_weight : float
     level : float
         Probability, 0 to 1. A result below it is null in all forms of the program.
+    known : tuple of tuple of str
+        Rows whose results were taught, an empty text where a value is missing.
     """
 
     base: float
@@ -70,6 +75,7 @@ class Confidence:
     forms: tuple[tuple[Condition, ...], ...]
     form_weight: float
     level: float
+    known: tuple[tuple[str, ...], ...] = ()
 
     @property
     def _least(self) -> float:
@@ -86,12 +92,13 @@ class Confidence:
         return 1 / (1 + math.exp(-self._log_odds(made, row)))
 
     def _log_odds(self, made: str, row: Sequence[str | None]) -> float:
+        if tuple(text or "" for text in row) in self.known:
+            return math.inf
         total = self.base
         if any(all(one(row[one.column]) for one in form) for form in self.forms):
             total += self.form_weight
-        for other in self.alternatives:
-            total += other.weight if make_text(other.pieces, row) == made else 0.0
-        return total
+        others = (other.weight for other in self.alternatives if make_text(other.pieces, row) != made)
+        return total + next(others, 0.0)
 
     def of_column(
         self, made: pa.Array, arrays: Sequence[pa.Array], inputs: InputColumns
@@ -101,10 +108,16 @@ class Confidence:
         for form in self.forms:
             is_known |= np.logical_and.reduce([one.mask(arrays[one.column]) for one in form])
         total = self.base + np.where(is_known, self.form_weight, 0.0)
+        is_open = np.ones(len(made), np.bool_)
         for other in self.alternatives:
             results = make_column(other.pieces, inputs).cast(made.type)
-            is_equal = pc.equal(results, made).fill_null(False).to_numpy(zero_copy_only=False)
-            total += np.where(is_equal, other.weight, 0.0)
+            is_other = is_open & ~pc.equal(results, made).fill_null(False).to_numpy(zero_copy_only=False)
+            total[is_other] += other.weight
+            is_open &= ~is_other
+        texts = [array.fill_null("") for array in arrays]
+        for row in self.known:
+            equal = [pc.equal(column, text) for column, text in zip(texts, row, strict=True)]
+            total[np.logical_and.reduce([held.to_numpy(zero_copy_only=False) for held in equal])] = np.inf
         probability = 1 / (1 + np.exp(-total))
         probability[pc.is_null(made).to_numpy(zero_copy_only=False)] = 0.0
         return total >= self._least, probability
@@ -112,12 +125,19 @@ class Confidence:
     def python(self, name: str, arguments: Sequence[str]) -> list[str]:
         """Write the body of a function that calls the program, ``name_0``, and the alternatives, ``name_1`` and on."""
         call = ", ".join(arguments)
-        lines = [f"    made = {name}_0({call})", f"    sure = {self.base!r}"]
+        lines = [f"    made = {name}_0({call})"]
+        if self.known:
+            row = "".join(f"{argument} or '', " for argument in arguments)
+            lines += [f"    if ({row.strip()}) in {self.known!a}:", "        return made"]
+        lines.append(f"    sure = {self.base!r}")
         if self.forms:
             forms = [" and ".join(one.python(arguments[one.column]) for one in form) for form in self.forms]
             lines.append(f"    sure += {self.form_weight!r} if {' or '.join(forms)} else 0.0")
         for number, other in enumerate(self.alternatives, 1):
-            lines.append(f"    sure += {other.weight!r} if {name}_{number}({call}) == made else 0.0")
+            lines += [
+                f"    {'el' * (number > 1)}if {name}_{number}({call}) != made:",
+                f"        sure += {other.weight!r}",
+            ]
         return [*lines, f"    return made if sure >= {self._least!r} else None"]
 
     def sql(self, made: str, operands: Sequence[str]) -> str:
@@ -126,11 +146,20 @@ class Confidence:
         if self.forms:
             forms = [" AND ".join(one.sql(operands[one.column]) for one in form) for form in self.forms]
             sums.append(f"CASE WHEN ({') OR ('.join(forms)}) THEN {_double(self.form_weight)} ELSE 0.0D END")
-        for other in self.alternatives:
-            result = pieces_sql(other.pieces, operands)
-            sums.append(f"CASE WHEN {result} = {_MADE} THEN {_double(other.weight)} ELSE 0.0D END")
-        kept = f"CASE WHEN {' + '.join(sums)} >= {_double(self._least)} THEN {_MADE} END"
-        return f"transform(array({made}), {_MADE} -> {kept})[0]"
+        if self.alternatives:
+            others = (
+                f"WHEN NOT ({pieces_sql(other.pieces, operands)} <=> {_MADE}) THEN {_double(other.weight)}"
+                for other in self.alternatives
+            )
+            sums.append(f"CASE {' '.join(others)} ELSE 0.0D END")
+        rows = (
+            " AND ".join(
+                f"coalesce({operand}, '') = {quote(text)}" for operand, text in zip(operands, row, strict=True)
+            )
+            for row in self.known
+        )
+        held = " OR ".join([*(f"({row})" for row in rows), f"{' + '.join(sums)} >= {_double(self._least)}"])
+        return f"transform(array({made}), {_MADE} -> CASE WHEN {held} THEN {_MADE} END)[0]"
 
     def to_dict(self) -> dict[str, Any]:
         """Return the confidence as plain JSON values."""
@@ -138,6 +167,7 @@ class Confidence:
             "base": self.base,
             "form_weight": self.form_weight,
             "level": self.level,
+            "known": [list(row) for row in self.known],
             "forms": [[one.to_dict() for one in form] for form in self.forms],
             "alternatives": [
                 {"weight": other.weight, "pieces": [piece.to_dict() for piece in other.pieces]}
@@ -153,7 +183,7 @@ class Confidence:
         ------
         InvalidTypeError, InvalidParameterError
         """
-        parts = {"base", "form_weight", "level", "forms", "alternatives"}
+        parts = {"base", "form_weight", "level", "forms", "alternatives", "known"}
         if not isinstance(values, Mapping) or set(values) != parts:
             raise InvalidTypeError(
                 f"`confidence` of a program must be an object with {', '.join(sorted(parts))}, got {show(values)}"
@@ -168,6 +198,9 @@ class Confidence:
             raise InvalidTypeError(
                 f"`alternatives` of a program must be at most {MAX_ALTERNATIVES} objects, got {show(others)}"
             )
+        known = values["known"]
+        if not isinstance(known, list) or not all(_is_row(row, n_columns) for row in known):
+            raise InvalidTypeError(f"`known` of a program must be lists of {n_columns} texts, got {show(known)}")
         level = _number(values["level"], "level")
         if not 0 <= level <= 1:
             raise InvalidParameterError(f"`level` of a program must be a number from 0 to 1, got {level!r}")
@@ -177,12 +210,19 @@ class Confidence:
             tuple(tuple(read_condition(one, n_columns) for one in form) for form in forms),
             _number(values["form_weight"], "form_weight"),
             level,
+            tuple(map(tuple, known)),
         )
 
 
 def _is_form(values: Any, n_columns: int) -> bool:
     is_list = isinstance(values, list) and 1 <= len(values) <= n_columns
     return is_list and all(isinstance(one, Mapping) for one in values)
+
+
+def _is_row(values: Any, n_columns: int) -> bool:
+    return (
+        isinstance(values, list) and len(values) == n_columns and all(is_text(text, 0, sys.maxsize) for text in values)
+    )
 
 
 def _double(number: float) -> str:

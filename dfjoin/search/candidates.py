@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 import unicodedata
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from itertools import accumulate
 from typing import Any
 
@@ -16,16 +16,63 @@ from dfjoin import _html, _plots
 from dfjoin._optional import import_optional
 from dfjoin._validation import show
 from dfjoin._visible import visible, visible_lines
-from dfjoin.errors import DfjoinError, InvalidParameterError, shortlist
+from dfjoin.errors import DfjoinError, InvalidParameterError, did_you_mean, shortlist
 from dfjoin.search.composite_result import explain_key, key_pairs
+from dfjoin.search.exact.posting_lists import matches_pattern
 from dfjoin.search.explanation import Explanation, rows_table, tell_period, value_items
 from dfjoin.search.found import Candidate, SearchContext
 from dfjoin.search.key_hits import KeyHit
 from dfjoin.search.modes import mode_of
-from dfjoin.search.nothing_found import why_nothing
+from dfjoin.store.snapshot import Snapshot
 from dfjoin.store.table import is_mostly_null, void_reason
 
-__all__ = ["JoinCandidates"]
+__all__ = ["JoinCandidates", "unknown_tables", "why_nothing"]
+
+_LIMITS = ("threshold", "tables", "exclude", "kinds")
+"""Arguments that leave candidates out."""
+
+
+def why_nothing(context: SearchContext, searches: list[dict[str, Any]]) -> str:
+    """Say why a search found nothing, and what would show more.
+
+    Parameters
+    ----------
+    context : SearchContext
+        Of the result.
+    searches : list of dict
+        What the result says of the search of each query column, in ``attrs["dfjoin"]["searches"]``.
+
+    Returns
+    -------
+    str
+        Empty if the search found something: the rows were taken away since.
+    """
+    params = context.params
+    if any(found.hits.tables for found in context.found.values()) or (context.key is not None and context.key.hits):
+        return ""
+    unknown = unknown_tables(context.snapshot, params.tables)
+    if unknown:
+        return unknown
+    if context.key is not None:
+        return "no table has rows with these keys that are worth showing; pass min_score=0 for all"
+    n_below = sum(one.get("n_below", 0) for one in searches)
+    if n_below:
+        columns = "1 column shares" if n_below == 1 else f"{n_below:,} columns share"
+        return f"nothing useful: {columns} values by chance, it seems; pass min_score=0 to see them"
+    if searches and not any(one.get("n_values", 1) for one in searches):
+        return f"nothing to search with: no value in {', '.join(map(repr, context.found))}"
+    limits = ", ".join(f"`{name}`" for name in _LIMITS if getattr(params, name))
+    return mode_of(params.mode).nothing_found + (f", given {limits}" if limits else "")
+
+
+def unknown_tables(snapshot: Snapshot, patterns: Sequence[str]) -> str:
+    """Name the first of some patterns that matches no table of a lake, and the nearest tables; empty if all match."""
+    names = [name for segment in snapshot.segments for name in segment.alive_table_names()] if patterns else []
+    for pattern in patterns:
+        if not any(matches_pattern(name, (pattern,)) for name in names):
+            return f"`tables` {show(pattern)} matches no table of the lake{did_you_mean(pattern, names)}"
+    return ""
+
 
 _SHOWN = ("query_column", "table", "column", "matched", "containment", "relationship", "accidental")
 _SHOWN_USEFUL = (

@@ -13,12 +13,18 @@ from dfjoin.search.composite_result import key_columns
 from dfjoin.search.composite_search import search_key
 from dfjoin.search.found import Found, SearchContext
 from dfjoin.search.key_query import KeyQuery
-from dfjoin.search.lost_zeros import better_with_zeros, respell_query, tell_lost_zeros, warn_of_lost_zeros
 from dfjoin.search.modes import mode_of
 from dfjoin.search.params import SearchParams
 from dfjoin.search.query import QueryColumn, make_query
 from dfjoin.search.result_frame import frame_of, listed, make_frame
-from dfjoin.search.spellings import SpelledRows, merge_spelled
+from dfjoin.search.spellings import (
+    SpelledRows,
+    better_with_zeros,
+    merge_spelled,
+    respell_query,
+    tell_lost_zeros,
+    warn_of_lost_zeros,
+)
 from dfjoin.search.usefulness.ranking import rank_pool
 from dfjoin.store.snapshot import Snapshot
 
@@ -178,7 +184,7 @@ def _described(found: Found, respelled: Found | None) -> dict[str, Any]:
     described = {"query_column": found.query.name, **found.stats.to_dict(), **found.notes()}
     if found.useful is not None:
         return described | found.useful.notes
-    return described if respelled is None else described | tell_lost_zeros(found, respelled)
+    return described if respelled is None else described | tell_lost_zeros(respelled)
 
 
 def _search_nothing(snapshot: Snapshot, params: SearchParams) -> Found:

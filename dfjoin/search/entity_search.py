@@ -22,15 +22,14 @@ from dfjoin.search.distance.distance_join import NearPairs
 from dfjoin.search.distance.distance_mode import TextFound, no_hits
 from dfjoin.search.distance.distance_search import DistanceSearch, MatchRecord, TextSegment
 from dfjoin.search.embedding.near_plans import sealed_queries
-from dfjoin.search.exact.matcher import match_tokens
+from dfjoin.search.exact.posting_lists import match_tokens
 from dfjoin.search.exact.searcher import MatchedQuery
 from dfjoin.search.found import Found, Pool, SearchContext
 from dfjoin.search.hits import rank_hits
-from dfjoin.search.lost_zeros import is_clearly_more
 from dfjoin.search.params import SearchParams, SearchStats
 from dfjoin.search.query import QueryColumn
 from dfjoin.search.result_frame import make_frame
-from dfjoin.search.spellings import SpelledRows, merge_spelled
+from dfjoin.search.spellings import SpelledRows, is_clearly_more, merge_spelled
 from dfjoin.search.usefulness.ranking import rank_pool
 from dfjoin.store.snapshot import Snapshot
 from dfjoin.transform.relations.relate_entities import as_join, entity_steps, kinds_of

@@ -26,18 +26,31 @@ class HeldCounts:
     counts : ndarray of int64, shape (n,)
     total : int
         Columns that hold anything; where pieces are looked up, the pieces of all columns.
+    near : ndarray of int64, shape (n,), optional
+        Where values match by distance: how many values of the lake lie within the radius.
+    n_full : int
+        Parts of the lake with more matches by distance than are noted.
     """
 
     hashes: NDArray[np.uint64]
     counts: NDArray[np.int64]
     total: int
+    near: NDArray[np.int64] | None = None
+    n_full: int = 0
 
     def of(self, hashes: NDArray[np.uint64]) -> NDArray[np.int64]:
         """Return the counts of some hashes."""
+        return self._looked_up(hashes, self.counts)
+
+    def near_of(self, hashes: NDArray[np.uint64]) -> NDArray[np.int64]:
+        """Return how many values lie near some hashes."""
+        return np.zeros(hashes.size, np.int64) if self.near is None else self._looked_up(hashes, self.near)
+
+    def _looked_up(self, hashes: NDArray[np.uint64], counts: NDArray[np.int64]) -> NDArray[np.int64]:
         if not self.hashes.size:
             return np.zeros(hashes.size, np.int64)
         positions = np.minimum(np.searchsorted(self.hashes, hashes), self.hashes.size - 1)
-        return np.where(self.hashes[positions] == hashes, self.counts[positions], 0)
+        return np.where(self.hashes[positions] == hashes, counts[positions], 0)
 
     def of_values(self, query: QueryColumn) -> HeldValues:
         """Return the counts of the values of a query."""

@@ -13,7 +13,7 @@ from dfjoin.index.catalog import NOT_IN_FILE
 from dfjoin.index.segment import Segment
 from dfjoin.kernels.lists.key_tuples import count_possible, mark_held
 from dfjoin.kernels.lists.usefulness import GAIN, NOTHING_NEW, SCORE
-from dfjoin.search.exact.matcher import match_tokens
+from dfjoin.search.exact.posting_lists import match_tokens
 from dfjoin.search.exact.searcher import MatchedQuery
 from dfjoin.search.key_hits import KeyColumn
 from dfjoin.search.key_query import KeyQuery

@@ -69,7 +69,7 @@ class Mode(Protocol):
         """Tell whether a group of segments is searched with what was counted in all of them."""
         return params.is_by_usefulness
 
-    def count_group(self, group: Snapshot, query: QueryColumn) -> HeldCounts:
+    def count_group(self, group: Snapshot, query: QueryColumn, params: SearchParams) -> HeldCounts:
         """Count in a group of segments what the search has to know of all."""
         from dfjoin.search.group_hits import count_holding
 

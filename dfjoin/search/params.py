@@ -39,7 +39,7 @@ _PLANS_OF = {"exact": PLANS, "embedding": NEAR_PLANS}
 COUNTS = ("hit", "all")
 """What a search by distance counts: query values with a partner, or pairs of partners."""
 
-RADIUS_UNITS = ("fraction", "absolute", "m", "km")
+RADIUS_UNITS = ("fraction", "by_length", "absolute", "m", "km")
 """Units of a radius."""
 
 
@@ -75,7 +75,7 @@ class SearchParams:
         How all-digit dates of the query are read; None: as the column itself tells.
     radius : float or None
         Distance up to which two values match; None: as the mode says.
-    radius_unit : {"fraction", "absolute", "m", "km", None}
+    radius_unit : {"fraction", "by_length", "absolute", "m", "km", None}
     metric : str or None
         How distance is measured, one of `dfjoin.vectors.metrics.METRICS` or of
         `dfjoin.search.fuzzy.similar_texts.SPELLING_METRICS`; None: as the mode says.

@@ -19,8 +19,7 @@ from dfjoin.index.commit import Uncommitted, commit_change
 from dfjoin.index.layout import group_directory
 from dfjoin.index.manifest import Manifest, SegmentMeta
 from dfjoin.index.pieces import find_patterns, write_patterns
-from dfjoin.index.reading import reading
-from dfjoin.index.segment import Segment
+from dfjoin.index.segment import Segment, reading
 from dfjoin.index.signatures import check_signature_settings, count_sizes, sign_large_columns, write_signatures
 from dfjoin.index.stored_model import open_embedder
 from dfjoin.index.versions import read_manifest

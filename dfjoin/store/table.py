@@ -155,7 +155,7 @@ class LakeTable:
         self._opened = self._open(record)
         self._is_of_spark = snapshot.root_of(record["root"]).kind == "spark"
         self._is_given = snapshot.root_of(record["root"]).kind == "memory"
-        self.is_changed = self._check_unchanged(record, on_stale)
+        self.is_changed = self._check_unchanged(on_stale)
 
     def _open(self, record: dict[str, Any]) -> _FileTable | _TableOfSpark:
         """Return what reads the table; a session that is missing shows when it is asked."""
@@ -186,7 +186,7 @@ class LakeTable:
         """Return what the catalogue says of a column: kind, rows, nulls, distinct values, range."""
         return self._records[column]
 
-    def _check_unchanged(self, record: dict[str, Any], on_stale: str) -> bool:
+    def _check_unchanged(self, on_stale: str) -> bool:
         """Compare the file with the catalogue; return whether it has changed, where that is no error."""
         problem = ""
         is_readable = True

@@ -26,7 +26,6 @@ from dfjoin.transform.pairs.named_columns import read_named_columns, unread_colu
 from dfjoin.transform.pairs.pair_signatures import SignedValues, signature_pairs
 from dfjoin.transform.pairs.sides import (
     DIRECTIONS,
-    KEY_UNIQUENESS,
     USUAL_NEEDS,
     Direction,
     Needs,
@@ -37,17 +36,12 @@ from dfjoin.transform.relations.relate_combined import relate_combined
 from dfjoin.transform.relations.relate_dates import days_may_be_exchanged, relate_dates
 from dfjoin.transform.relations.relate_numbers import relate_numbers
 from dfjoin.transform.taught_join import Example, check_examples, find_taught
+from dfjoin.values.shares import HARDLY_ANY, KEY_UNIQUENESS, NEARLY_ALL
 
 __all__ = ["find_programs"]
 
-_MIN_RELATIVE_SIMILARITY = 0.1
-"""Share of the highest similarity of a pair of columns below which others are passed over."""
 _MAX_COLUMN_PAIRS = 10
 """Pairs of columns that programs are learned for, the most similar ones."""
-_MIN_PARTNERS = 0.5
-"""Share of the rows that several columns together leave, which one of them joins, from which these are partners."""
-_GOOD_WHOLENESS = 0.9
-"""Wholeness from which a join of all values is not compared with others."""
 _MAX_SIGNED_PAIRS = 8
 """Pairs of columns, and kinds of signatures of their values, that programs are learned for."""
 _MAX_CONDITIONAL = 2
@@ -161,9 +155,9 @@ def find_programs(
         return TransformJoin(tried=tuple(tried))
     best, *others = sorted(accepted, key=lambda one: one.rank)
     for other in others:
-        is_more = is_more_whole((other.wholeness, sum(other.shares)), (best.wholeness, sum(best.shares)))
+        is_more = is_more_whole(other.wholeness, best.wholeness)
         is_other = any(one.isdisjoint(two) for one, two in zip(other.columns, best.columns, strict=True))
-        if is_more and not is_other and not _loses_partners(other, best):
+        if is_more and not is_other and not _has_part(other, best):
             best = other
     _warn_of_unread(best, sides)
     return as_result(best, tried)
@@ -188,18 +182,13 @@ def _long(sides: tuple[SampledTable, SampledTable]) -> list[str]:
     return [c.name for c in columns if int(np.diff(c.values.offsets).max(initial=0)) > 4 * LONGEST_EXAMPLE]
 
 
-def _loses_partners(composite: AcceptedPrograms, part: AcceptedPrograms) -> bool:
-    """Tell whether one of the columns that are compared together joins most rows that they do not join together.
+def _has_part(composite: AcceptedPrograms, part: AcceptedPrograms) -> bool:
+    """Tell whether programs relate some of the columns that others compare together: they join whatever these join.
 
-    Strangers share a last name now and then; where most rows that are left have a partner, the other column is what
-    does not belong to the key.
+    Strangers share a last name now and then, and where they are most of what is left, the other column is what does not
+    belong to the key.
     """
-    is_part = all(less < more for less, more in zip(part.columns, composite.columns, strict=True))
-    if not is_part:
-        return False
-    sides = ([*one.shares][:: 1 if one.direction == "left_to_right" else -1] for one in (composite, part))
-    gains = [max(0.0, more - less) / (1 - less) for less, more in zip(*sides, strict=True) if less < 1]
-    return max(gains, default=0.0) >= _MIN_PARTNERS
+    return all(less < more for less, more in zip(part.columns, composite.columns, strict=True))
 
 
 def _check_columns(names: str | Sequence[str] | None, columns: list[Column], argument: str) -> tuple[str, ...]:
@@ -264,7 +253,7 @@ def _pairs_by_pieces(sides: tuple[SampledTable, SampledTable], splits: bool) -> 
                     pair = ColumnPair(source.candidates(), column, wanted, pairs, searched)
                     found.append((direction, pair, program))
     found.sort(key=lambda entry: (-entry[1].similarity, entry[0], entry[1].main.name, entry[1].target.name))
-    least = _MIN_RELATIVE_SIMILARITY * found[0][1].similarity if found else 0.0
+    least = HARDLY_ANY * found[0][1].similarity if found else 0.0
     return [entry for entry in found[:_MAX_COLUMN_PAIRS] if entry[1].similarity >= least]
 
 
@@ -292,7 +281,7 @@ def _learn(
         elif accepted is not None:
             found.append(accepted)
             is_plain = len(target.columns) == 1 or bool(target_table.given)
-            if is_plain and accepted.quality > 2 * FULL_COVERAGE and accepted.wholeness >= _GOOD_WHOLENESS:
+            if is_plain and accepted.quality > 2 * FULL_COVERAGE and accepted.wholeness >= NEARLY_ALL:
                 break
     return found
 
@@ -310,7 +299,7 @@ def _joins_all(one: AcceptedPrograms, direction: Direction, pair: ColumnPair, ta
         )
     )
     is_enough = one.quality > 2 * FULL_COVERAGE or len(one.target.columns) < len(target.columns)
-    is_whole = is_enough and one.wholeness >= _GOOD_WHOLENESS
+    is_whole = is_enough and one.wholeness >= NEARLY_ALL
     return is_whole and known[0] <= asked[0] and known[1] <= asked[1]
 
 

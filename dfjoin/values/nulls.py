@@ -7,7 +7,7 @@ from collections.abc import Iterable
 import numpy as np
 from numpy.typing import NDArray
 
-from dfjoin.kernels.texts.null_texts import BUCKETS, N_SHAPES, SYMBOLS, note_shapes
+from dfjoin.kernels.texts.strings import BUCKETS, N_SHAPES, SYMBOLS, note_shapes
 
 __all__ = ["NULL_TEXTS", "NullEvidence"]
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from dfjoin.kernels.records import as_read_only
 from dfjoin.kernels.vectors.vector_blocks import BLOCK
-from dfjoin.kernels.vectors.vector_cells import CellBlocks, CellReach
+from dfjoin.kernels.vectors.vector_cells import CellBlocks, CellReach, Reach
 from dfjoin.vectors.rounded_features import blocks_of_floats, blocks_of_words, word_count, words_of
 from dfjoin.vectors.trees import Projection, feature_width, features_of, fit_projection
 
@@ -137,12 +137,12 @@ def make_cells(
     return VectorCells(projection, centers, parts)
 
 
-def cell_radius(radius: float, d: int) -> CellReach:
-    """Return what a search of cells needs of a radius.
+def cell_radius(radii: NDArray[np.float64], d: int) -> CellReach:
+    """Return what a search of cells needs of the radii of query vectors.
 
     Parameters
     ----------
-    radius : float
+    radii : ndarray of float64, shape (n,)
         Euclidean.
     d : int
         Numbers of a vector.
@@ -152,11 +152,12 @@ def cell_radius(radius: float, d: int) -> CellReach:
     A scalar product of d numbers in float32 errs by d 2⁻²⁴ at most, and lengths are 1 within 2⁻²³; twice both is taken.
     """
     error = (d + 16) * 2.0**-23
-    cosine = min(1.0, max(-1.0, 1 - radius**2 / 2 - error))
-    sine = np.sqrt(1 - cosine**2) + error
-    sure = 1 - radius**2 / 2 + error
-    numbers = np.float32(cosine), np.float32(sine), np.float32(sure), np.float32(error)
-    return CellReach(*numbers, radius)
+    cosines = np.clip(1 - radii**2 / 2 - error, -1.0, 1.0)
+    arrays = cosines, np.sqrt(1 - cosines**2) + error, 1 - radii**2 / 2 + error
+    cosine, sine, sure = (as_read_only(array.astype(np.float32)) for array in arrays)
+    widest = int(radii.argmax()) if radii.size else 0
+    most = Reach(cosine[widest], sine[widest], sure[widest], np.float32(error), float(radii[widest]))
+    return CellReach(cosine, sine, sure, as_read_only(radii), np.float32(error), most)
 
 
 def _sample_of(rows: NDArray[np.float32], n_centers: int) -> NDArray[np.float32]:

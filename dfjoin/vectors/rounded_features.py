@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -43,13 +45,15 @@ def words_of(features: NDArray[np.float32]) -> NDArray[np.int32]:
     return words
 
 
-def query_pairs(features: NDArray[np.float32], radius: float) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-    """Round features of query vectors, and bound the products with what lies within a radius.
+def query_pairs(
+    features: NDArray[np.float32], radii: NDArray[np.float64]
+) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    """Round features of query vectors, and bound the products with what lies within their radii.
 
     Parameters
     ----------
     features : ndarray of float32, shape (n, width)
-    radius : float
+    radii : ndarray of float64, shape (n,)
         Euclidean.
 
     Returns
@@ -67,9 +71,11 @@ def query_pairs(features: NDArray[np.float32], radius: float) -> tuple[NDArray[n
     whole numbers below 2³¹ have no error.
     """
     rounded = _rounded(features)
-    limit = np.sqrt(float(bound_of(radius, _LONGEST))) * _SCALE + np.sqrt(features.shape[1])
-    bound = min(int(limit**2 * (1 + 1e-9)) + 1, 2**31 - 1)
-    return rounded.view(np.int32), ((_squares(rounded) - bound) >> 1).astype(np.int32)
+    known, of_query = np.unique(radii, return_inverse=True)
+    limits = np.array([math.sqrt(bound_of(radius, _LONGEST)) for radius in known.tolist()])
+    limits = limits * _SCALE + math.sqrt(features.shape[1])
+    bounds = np.minimum(limits**2 * (1 + 1e-9) + 1, 2**31 - 1).astype(np.int64)
+    return rounded.view(np.int32), ((_squares(rounded) - bounds[of_query]) >> 1).astype(np.int32)
 
 
 def blocks_of_words(words: NDArray[np.int32], order: NDArray[np.int64]) -> NDArray[np.int32]:

@@ -48,10 +48,10 @@ class World:
 @pytest.fixture(scope="package", autouse=True)
 def few_trees():
     """What helps here helps much: a few trees see it, in one thread as in `find_features`; other tests have them all."""
-    from dfjoin.augment import held_out
+    from dfjoin.augment import boosting, held_out
 
     with pytest.MonkeyPatch.context() as patch, held_out.one_thread():
-        patch.setattr(held_out, "_TREES", 12)
+        patch.setattr(boosting, "N_TREES", 12)
         yield
 
 

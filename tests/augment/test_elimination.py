@@ -151,3 +151,17 @@ def test_of_few_groups_there_are_few_folds(rng, n_groups):
     a, other = rng.normal(size=(2, N))
     tables = [table("other", other), table("a", a)]
     assert choose(a + 0.1 * rng.normal(size=N), tables, groups=lambda one: groups)[0] == {"a": ["a0"]}
+
+
+def test_further_columns_of_a_chosen_table_come_along_where_any_fold_keeps_them(rng, monkeypatch):
+    a, w = rng.normal(size=(2, N))
+
+    def run(own, task):
+        lost = rng.uniform(0.1, 0.2, N)
+        own.losses[:] = lost + 0.5, lost, lost + rng.normal(0.001, 0.05, N), lost + 2  # of 4, 2, 1 and no columns
+        own.votes[:] = [5, 5, 5, 5], [5, 1, 4, 0], [4, 0, 1, 0], [0, 0, 0, 0]
+        own.n_held[:], own.n_folds = 1, 5
+
+    monkeypatch.setattr(module._Elimination, "run", run)
+    tables = [table("a", a, w), table("b", *rng.normal(size=(2, N)))]
+    assert choose(a + 0.1 * rng.normal(size=N), tables)[0] == {"a": ["a0", "a1"]}

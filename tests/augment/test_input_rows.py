@@ -95,12 +95,18 @@ def test_the_target_is_taken_out():
 def test_rows_are_drawn_of_many():
     frame = pd.DataFrame({"a": np.arange(25_000)})
     target = checked_target(frame, np.arange(25_000) / 3, "auto")
-    drawn, own, groups = draw_rows(frame, target, np.arange(25_000) % 7, 0)
+    drawn, own, groups = draw_rows(frame, target, np.arange(25_000) % 7, 0, 600)
     rows = drawn["a"].to_numpy()
     assert len(rows) == 20_000 and (np.diff(rows) > 0).all()
     np.testing.assert_array_equal(own.labels, rows / 3)
     np.testing.assert_array_equal(groups, rows % 7)
-    assert draw_rows(frame[:9], None, None, 0)[0].equals(frame[:9])
+    assert draw_rows(frame[:9], None, None, 0, 600)[0].equals(frame[:9])
+
+
+@pytest.mark.parametrize(("seconds", "n_rows"), [(0.1, 2_000), (3, 3_000), (20, 20_000), (600, 20_000)])
+def test_a_small_budget_draws_fewer_rows(seconds, n_rows):
+    frame = pd.DataFrame({"a": np.arange(25_000)})
+    assert len(draw_rows(frame, None, None, 0, seconds)[0]) == n_rows
 
 
 def test_several_levels_of_columns_are_told(world, world_lake):
@@ -146,11 +152,11 @@ def test_frames_of_polars(world, world_lake):
     ("cut", "features"),
     [
         (lambda y: np.digitize(y, np.quantile(y, [0.25, 0.5, 0.75])), ["rain"]),
-        (lambda y: (y > np.quantile(y, 0.95)).astype(int), ["rain"]),
+        (lambda y: (y > np.quantile(y, 0.9)).astype(int), ["rain"]),
         (lambda y: (y > np.quantile(y, 0.99)).astype(int), []),
         (lambda y: ["one"] * len(y), []),
     ],
-    ids=["four classes", "5 of 100", "1 of 100", "one class"],
+    ids=["four classes", "10 of 100", "1 of 100", "one class"],
 )
 def test_targets_of_many_and_of_rare_classes(world, world_lake, cut, features):
     with warnings.catch_warnings():

@@ -5,6 +5,7 @@ import subprocess
 import sys
 import warnings
 from dataclasses import replace
+from xml.etree import ElementTree
 
 import numpy as np
 import pandas as pd
@@ -320,15 +321,28 @@ def test_the_joins_are_a_tree(fitted):
         "└─ land → codes",
         "   └─ code → wealth",
     ]
-    assert "   └─ code → wealth" in fitted.report_._repr_html_() and "<u style=" in fitted.report_._repr_html_()
+    assert "<u style=" in fitted.report_._repr_html_()
     assert (fitted.report_.to_frame()["coverage"] == 1).all()
+
+
+def test_the_joins_are_a_graph_that_is_drawn(fitted):
+    card = ElementTree.fromstring(f"<card>{fitted.report_._repr_html_()}</card>")
+    svg = card.find(".//svg")
+    boxes = {box.find("title").text: box.find("rect") for box in svg.iter("g")}
+    places = {name: (int(box.get("x")), int(box.get("y"))) for name, box in boxes.items()}
+    assert set(places) == {"X, the rows", "climate", "codes", "wealth"} and len(set(places.values())) == 4
+    assert places["X, the rows"][0] < places["codes"][0] < places["wealth"][0]
+    arrows = svg.findall("path")
+    assert [text.text for text in svg.findall("text")] == ["land", "land", "code"] and len(arrows) == 3
+    x, y = places["wealth"]
+    assert arrows[2].get("d").endswith(f" {x} {y + int(boxes['wealth'].get('height')) // 2}")
 
 
 def test_no_time_to_measure_is_time_for_relevance(world, world_lake, monkeypatch):
     from dfjoin.augment import budget
 
     now, ticks = [0.0], [0.0]
-    monkeypatch.setattr(budget.time, "monotonic", lambda: now.__setitem__(0, now[0] + ticks[0]) or now[0])
+    monkeypatch.setattr(budget.time, "process_time", lambda: now.__setitem__(0, now[0] + ticks[0]) or now[0])
     begin = budget.AugmentBudget.begin
 
     def measured(own, stage):
@@ -496,3 +510,11 @@ def test_rows_of_other_kinds(world, world_lake):
     doubled = pd.concat([world.X, world.X["weight"]], axis=1)
     with pytest.raises(InvalidParameterError, match=r"`X` has columns of the same name \('weight'\); rename them"):
         dfjoin.LakeAugmenter(world_lake).fit(doubled, world.y)
+
+
+def test_tables_that_were_not_tried_are_told(world, world_lake):
+    near = dfjoin.LakeAugmenter(world_lake, max_hops=1, select=None).fit(world.X, world.y).report_
+    assert near.passed_over["wealth"] == "not tried: it is 2 joins away, more than `max_hops`" and near.n_read == 6
+    few = dfjoin.LakeAugmenter(world_lake, select=None, budget={"tables": 2}).fit(world.X, world.y).report_
+    reason = "not tried: the budget of 2 tables is used"
+    assert few.n_read == 2 and [*few.passed_over.values()].count(reason) == 4

@@ -13,6 +13,7 @@ from sklearn.svm import LinearSVC
 
 import dfjoin
 from dfjoin.augment import table_reading as reading
+from dfjoin.augment.boosting import Columns
 from dfjoin.augment.encoding import PredictionTarget, encode_target
 from dfjoin.augment.held_out import Learning, train
 from dfjoin.errors import InvalidParameterError
@@ -106,15 +107,16 @@ def test_weights_are_those_of_repeated_rows(rng):
     twice = np.repeat(np.arange(60), counts)
     weighted = PredictionTarget(target.values, target.codes, target.labels, False, counts.astype(float))
     learning = Learning(Ridge())
-    one = train(weighted, matrix, np.arange(60), 0, learning)
-    other = train(target.take(twice), matrix[twice], np.arange(twice.size), 0, learning)
+    one = train(weighted, Columns(matrix), np.arange(2), np.arange(60), 0, learning)
+    other = train(target.take(twice), Columns(matrix[twice]), np.arange(2), np.arange(twice.size), 0, learning)
     assert one.losses(np.arange(60)).sum() == pytest.approx(other.losses(np.arange(twice.size)).sum())
 
 
 def test_nulls_are_filled_for_a_learner_that_takes_none(rng):
     matrix = rng.normal(size=(40, 2))
     matrix[::5, 1] = np.nan
-    trained = train(encode_target(matrix[:, 0], "regression"), matrix, np.arange(40), 0, Learning(Ridge()))
+    target = encode_target(matrix[:, 0], "regression")
+    trained = train(target, Columns(matrix), np.arange(2), np.arange(40), 0, Learning(Ridge()))
     assert np.isfinite(trained.losses(np.arange(40))).all()
 
 

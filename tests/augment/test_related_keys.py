@@ -81,7 +81,7 @@ def test_keys_that_are_alike_and_others_are_not_joined(build, rng):
 def test_many_keys_that_are_left_are_not_related(misspelled, monkeypatch):
     """A search reads dozens of tables: what takes seconds for each is left to a join by hand."""
     rows, y, lake, _ = misspelled
-    monkeypatch.setattr("dfjoin.join.lakes.related_table._MOST_LEFT", 50)
+    monkeypatch.setattr("dfjoin.join.lakes.path_search._MOST_LEFT", 50)
     found = dfjoin.LakeAugmenter(lake, **OPTIONS).fit(rows, y)
     assert found.plan_.steps[0].relation is None and found.features_ == ["a"]
 
@@ -97,3 +97,23 @@ def test_keys_by_distance_are_joined_within_the_radius(build, rng):
     held = plan.steps[0].relation["similar"]
     assert "precision" not in held
     assert held["radius"] < 1
+
+
+def test_places_are_joined_with_the_nearest_within_a_radius(tmp_path, rng):
+    stations = pd.DataFrame(
+        {"lat": rng.uniform(45, 55, 90), "lon": rng.uniform(5, 15, 90), "height": rng.normal(size=90)}
+    )
+    own = rng.integers(0, 90, 300)
+    X = stations.iloc[own][["lat", "lon"]].reset_index(drop=True) + rng.normal(0, 0.003, (300, 2))
+    far = stations.assign(lat=stations["lat"] - 20).rename(columns={"height": "depth"})
+    lake = dfjoin.build_lake({"s": stations, "far": far}, tmp_path / "lake", engine="inline", progress=False)
+    options = {"on": ["lat", "lon"], "mode": "embedding", "radius": 3, "radius_unit": "km"}
+    y = 2 * stations["height"].to_numpy()[own] + 1.5 * rng.normal(size=300)
+    augmenter = dfjoin.LakeAugmenter(lake, **options).fit(X, y)
+    assert augmenter.features_ == ["height"]
+    squares = [((stations[["lat", "lon"]] - point) ** 2).sum(axis=1).idxmin() for point in X.head(20).to_numpy()]
+    assert augmenter.transform(X.head(20))["height"].tolist() == stations["height"].loc[squares].tolist()
+    lost = augmenter.transform(pd.DataFrame({"lat": [10.0], "lon": [10.0]}))
+    assert lost["height"].isna().all()
+    with pytest.raises(InvalidParameterError, match="`radius_unit` must be"):
+        dfjoin.LakeAugmenter(lake, on=["lat", "lon"], mode="embedding").fit(X, y)

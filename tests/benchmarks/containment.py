@@ -180,7 +180,7 @@ def timed(run: Callable) -> tuple:
 def lake_sets(index: Path) -> SetCollection:
     """The columns of an index as sets of posting lists, those without one left out."""
     import dfjoin
-    from dfjoin.containment.segment_sides import columns_to_join, sides_of
+    from dfjoin.containment.column_pairs import columns_to_join, sides_of
 
     (segment,) = dfjoin.open_lake(index).segments
     columns = columns_to_join(segment, 2)

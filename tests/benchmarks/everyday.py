@@ -20,6 +20,7 @@ import pandas as pd
 import dfjoin
 
 Pairs = list[tuple[object, object]]
+Truth = set[tuple[int, int]]
 FIRST = [
     "Anna",
     "Ben",
@@ -155,7 +156,7 @@ def _products(rng: np.random.Generator, n: int = 60) -> list[tuple[str, str]]:
     return [(COLOURS[i % len(COLOURS)], THINGS[i // len(COLOURS)]) for i in chosen]
 
 
-def _typo(rng: np.random.Generator, text: str) -> str:
+def typo(rng: np.random.Generator, text: str) -> str:
     at = int(rng.integers(1, len(text) - 1))
     return text[:at] + text[at + 1] + text[at] + text[at + 2 :]
 
@@ -221,7 +222,7 @@ SPELLED: dict[str, Callable[[np.random.Generator], Pairs]] = {
     "titles": _of_names("Dr. {f} {l}", "{l}, {f} (MD)"),
     "capitals": _of_names("{f} {l}", "{f} {l}"),
     "customer numbers": _of_names("{l} {n}", "CUST-0{n}"),
-    "typos": lambda rng: [(f"{f} {l}", _typo(rng, f"{f} {l}")) for f, l in _names(rng)],  # noqa: E741
+    "typos": lambda rng: [(f"{f} {l}", typo(rng, f"{f} {l}")) for f, l in _names(rng)],  # noqa: E741
     "accents": lambda rng: [
         (f"{f} {l}".replace("a", "á").replace("o", "ö"), f"{f} {l}")
         for f, l in _names(rng)  # noqa: E741
@@ -333,7 +334,7 @@ STRANGERS: dict[str, Callable[[np.random.Generator], Pairs]] = {
 KINDS = {**SPELLED, **NAMED, **STRANGERS}
 
 
-def make(kind: str, seed: int) -> tuple[pd.DataFrame, pd.DataFrame, set[tuple[int, int]]]:
+def make(kind: str, seed: int) -> tuple[pd.DataFrame, pd.DataFrame, Truth]:
     """Make the two frames of a kind, and the pairs of their rows that belong together."""
     rng = np.random.default_rng([seed, list(KINDS).index(kind)])
     pairs = KINDS[kind](rng)
@@ -358,10 +359,9 @@ def make(kind: str, seed: int) -> tuple[pd.DataFrame, pd.DataFrame, set[tuple[in
     return left, right, set() if kind in STRANGERS else truth
 
 
-def run(kind: str, seed: int) -> dict[str, object]:
-    """Join the frames of a kind, and compare with the truth."""
-    left, right, truth = make(kind, seed)
-    wishes = {"on": "key", "right_on": "ref"} if kind not in SPELLED else {}
+def scored(left: pd.DataFrame, right: pd.DataFrame, truth: Truth, *, is_named: bool) -> dict[str, object]:
+    """Join two frames, and compare with the truth."""
+    wishes = {"on": "key", "right_on": "ref"} if is_named else {}
     rows = {"left_row": np.arange(len(left)) + 0.5}, {"right_row": np.arange(len(right)) + 0.5}
     start = time.process_time()
     with warnings.catch_warnings():
@@ -383,7 +383,17 @@ def run(kind: str, seed: int) -> dict[str, object]:
         verdict = "right"
     elif not found:
         verdict = "refused"
-    return {"kind": kind, "precision": precision, "recall": recall, "verdict": verdict, "seconds": seconds}
+    return {"precision": precision, "recall": recall, "verdict": verdict, "seconds": seconds}
+
+
+def show(table: pd.DataFrame) -> None:
+    """Print what was joined, and means over the pairs that should be."""
+    print(table.to_string(float_format="{:.3f}".format))
+    joined = table[~table[table.columns[0]].isin(list(STRANGERS))]
+    f1 = 2 * joined.precision * joined.recall / (joined.precision + joined.recall)
+    print(f"{len(table)} pairs:", table.verdict.value_counts().to_dict())
+    print(f"precision {joined.precision.mean():.3f}, recall {joined.recall.mean():.3f}, F1 {f1.mean():.3f}")
+    print(f"CPU p95 {table.seconds.quantile(0.95):.2f} s, median {table.seconds.median():.2f} s")
 
 
 def main() -> None:
@@ -398,13 +408,11 @@ def main() -> None:
         print(left.head(), right.head(), sep="\n")
         print(dfjoin.report(dfjoin.auto_join(left, right, on_no_match="ignore", **wishes)))
         return
-    table = pd.DataFrame([run(kind, options.seed) for kind in KINDS])
-    print(table.to_string(float_format="{:.3f}".format))
-    joined = table[~table.kind.isin(list(STRANGERS))]
-    f1 = 2 * joined.precision * joined.recall / (joined.precision + joined.recall)
-    print(f"{len(table)} pairs:", table.verdict.value_counts().to_dict())
-    print(f"precision {joined.precision.mean():.3f}, recall {joined.recall.mean():.3f}, F1 {f1.mean():.3f}")
-    print(f"CPU p95 {table.seconds.quantile(0.95):.2f} s, median {table.seconds.median():.2f} s")
+    rows = []
+    for kind in KINDS:
+        left, right, truth = make(kind, options.seed)
+        rows.append({"kind": kind, **scored(left, right, truth, is_named=kind not in SPELLED)})
+    show(pd.DataFrame(rows))
 
 
 if __name__ == "__main__":

@@ -32,8 +32,8 @@ def real_queries(lake_dir: Path, queries_csv: Path) -> list[tuple[str, pd.Series
 
 
 def generated_queries(lake, per_stratum: int, seed: int = 3) -> list[tuple[str, pd.Series]]:
-    """Columns of a generated lake as queries, a tenth of their values replaced by ones that no column has."""
-    (segment,) = lake.segments
+    """Columns of the first segment of a generated lake as queries, a tenth of their values replaced by ones that no column has."""
+    segment = lake.segments[0]
     cardinality = segment.catalog.numbers["cardinality"]
     rng = np.random.default_rng(seed)
     found = []

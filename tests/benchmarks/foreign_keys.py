@@ -59,7 +59,7 @@ def read_database(directory: Path, index: Path) -> Database:
     """Index the tables of a database and find its candidates."""
     lake = dfjoin.build_lake(directory / "tables", index, engine="inline", progress=False)
     columns = LakeColumns(lake.snapshot)
-    pairs = find_key_pairs(columns, THRESHOLD)
+    pairs = find_key_pairs(columns, THRESHOLD).keys
     names = [columns.name(c) for c in range(int(columns.offsets[-1]))]
     return _database(directory.name, columns, pairs, names, _declared(directory))
 
@@ -97,7 +97,7 @@ def read_large_lake(folders: list[Path], index: Path, place: Path) -> LargeLake:
     )
     columns = LakeColumns(lake.snapshot)
     names = [columns.name(column) for column in range(int(columns.offsets[-1]))]
-    pairs = find_key_pairs(columns, THRESHOLD)
+    pairs = find_key_pairs(columns, THRESHOLD).keys
     databases = {}
     for folder in folders:
         prefix = f"memory/{folder.name}/"

@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from dfjoin.index.catalog import COLUMN_FIELDS, KINDS, SKIPPED_FIELDS, TABLE_FIELDS
 from dfjoin.index.commit import commit
-from dfjoin.index.manifest import Manifest
+from dfjoin.index.manifest import Manifest, SegmentMeta
 from dfjoin.index.runs import PADDING, Run
 from dfjoin.index.segment_writer import SegmentRecords, write_segment
 from dfjoin.kernels.hashing import hash_values
@@ -24,6 +24,7 @@ from dfjoin.values.unicode import UNICODE_VERSION
 
 COLUMNS_PER_TABLE = 10
 HEAD_SHARE = 1 / 45_000  # shift of the law, of the vocabulary; the longest list is then a tenth of the columns
+SETTINGS = IndexSettings(unicode_version=UNICODE_VERSION, samples=0)
 WIDTH = 12  # bytes of each value: "v" and eleven digits
 
 
@@ -65,6 +66,18 @@ def draw_pairs(n_columns: int, n_pairs: int, n_tokens: int, seed: int):
 
 def generate(index: Path, n_columns: int, n_pairs: int, seed: int = 1) -> None:
     """Write a lake of `n_columns` columns and about `n_pairs` distinct values in all, as version 1."""
+    index.mkdir(parents=True)
+    commit_segments(index, [write_generated(index, n_columns, n_pairs, seed)])
+
+
+def commit_segments(index: Path, segments: list[SegmentMeta]) -> None:
+    """Make segments the index, at the version that has their number."""
+    root = Root(0, "generated", "generated:", "spark")
+    commit(index, Manifest(uuid.uuid4().hex, len(segments), SETTINGS, (root,), tuple(segments)))
+
+
+def write_generated(index: Path, n_columns: int, n_pairs: int, seed: int = 1) -> SegmentMeta:
+    """Write a segment of `n_columns` columns; those of other seeds have other tables and draw the same values."""
     n_tokens = max(50_000, n_pairs // 6)
     column, token = draw_pairs(n_columns, n_pairs, n_tokens, seed)
     order = np.argsort(token, kind="stable")
@@ -72,11 +85,10 @@ def generate(index: Path, n_columns: int, n_pairs: int, seed: int = 1) -> None:
     first = np.flatnonzero(np.append(True, token[1:] != token[:-1]))
     values = spell(token[first])
     counts = np.diff(np.append(first, token.size))
-    settings = IndexSettings(unicode_version=UNICODE_VERSION, samples=0)
     data = np.concatenate([values.reshape(-1), np.zeros(PADDING, np.uint8)])
     offsets = np.arange(first.size + 1, dtype=np.int64) * WIDTH
     data.flags.writeable = offsets.flags.writeable = False
-    hashes = hash_values(data, offsets, np.uint64(settings.hash_seed))
+    hashes = hash_values(data, offsets, np.uint64(SETTINGS.hash_seed))
     by_hash = argsort_u64(hashes).astype(np.int64)
     counts = counts[by_hash]
     indptr = np.append(0, np.cumsum(counts))
@@ -90,18 +102,15 @@ def generate(index: Path, n_columns: int, n_pairs: int, seed: int = 1) -> None:
     )
     cardinality = np.bincount(column, minlength=n_columns)
     del column, token, order, source, values, hashes
-    index.mkdir(parents=True)
-    meta = write_segment(index, [run], _catalog(n_columns, cardinality))
-    root = Root(0, "generated", "generated:", "spark")
-    commit(index, Manifest(uuid.uuid4().hex, 1, settings, (root,), (meta,)))
+    return write_segment(index, [run], _catalog(n_columns, cardinality, seed))
 
 
-def _catalog(n_columns: int, cardinality) -> SegmentRecords:
+def _catalog(n_columns: int, cardinality, seed: int) -> SegmentRecords:
     n_tables = -(-n_columns // COLUMNS_PER_TABLE)
     widths = np.full(n_tables, COLUMNS_PER_TABLE)
     widths[-1] = n_columns - COLUMNS_PER_TABLE * (n_tables - 1)
     tables = {
-        "name": [f"t{i:08d}" for i in range(n_tables)],
+        "name": [f"t{seed}-{i:08d}" for i in range(n_tables)],
         "format": pa.array(["spark"] * n_tables),
         "first_column": np.cumsum(widths) - widths,
         "n_columns": widths,

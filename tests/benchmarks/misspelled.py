@@ -33,7 +33,9 @@ from dfjoin.vectors.fasttext_model import TrainingOptions, train_fasttext
 
 RADII = {
     "vectors": (0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45),
+    "by length": (0.2, 0.25, 0.27, 0.28, 0.29, 0.3, 0.31, 0.32, 0.33, 0.35, 0.4),
     "edit": (0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4),
+    "tokens": (0.1, 0.15, 0.2, 0.25, 0.3),
     "jaccard": (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7),
 }
 PRECISIONS = (0.8, 0.9, 0.95)
@@ -118,11 +120,13 @@ def pairs_of(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """List the pairs of a method at its largest radius: numbers of the query value and of the value, and distances."""
     radius = RADII[method][-1]
-    if method == "vectors":
-        reach = vector_radius(search_params(mode="embedding", radius=radius))
+    if method in ("vectors", "by length"):
+        unit = "by_length" if method == "by length" else "fraction"
+        reach = vector_radius(search_params(mode="embedding", radius=radius, radius_unit=unit))
         one, other = (unit_rows(embedder.embed(to_texts(texts))) for texts in (query, values))
-        i, j, chords = pairs_within(one, other, reach)
-        return i, j, chords / 2
+        shares = reach.shares(to_texts(query))
+        i, j, chords = pairs_within(one, other, reach, shares)
+        return i, j, chords / 2 / shares[i]
     spelling = SpellingRadius(method, radius, "fraction")
     left, right = (SimilarTexts.of(to_texts(texts), method) for texts in (query, values))
     return right.pairs(left, spelling)

@@ -26,26 +26,14 @@ from tests.sources import zoo
 SECONDS = 20.0
 PEAK_BYTES = 1 << 30
 
-NOT_IN = {
-    "orc": ("uint8", "uint16", "uint32", "uint64", "float16", "decimal256", "string_view", "time32", "time64", "duration",
-            "category", "null"),
-    "avro": ("uint64", "duration"),
-    "xlsx": ("list", "texts", "struct", "map", "binary", "large_binary", "fixed_binary", "zoned"),
-}  # fmt: skip
-
 
 def write_formats(place: Path) -> list[Path]:
     """Write a good file of each format."""
     table = zoo.zoo()
-    zoo.write_parquet(table, place / "t.parquet")
-    zoo.write_feather(table, place / "t.feather")
-    zoo.write_stream(table, place / "t.arrows")
-    zoo.write_orc(table.drop_columns(list(NOT_IN["orc"])), place / "t.orc")
-    if find_spec("fastavro"):
-        zoo.write_avro(table.drop_columns(list(NOT_IN["avro"])), place / "t.avro")
-    if find_spec("openpyxl") and find_spec("python_calamine"):
-        zoo.write_workbook(table.drop_columns(list(NOT_IN["xlsx"])), place / "t.xlsx")
-    zoo.write_sqlite(table.drop_columns(list(NOT_IN["xlsx"][:4])), place / "t.sqlite")
+    for name, (write, cannot_hold, _, libraries) in zoo.FORMATS.items():
+        if all(map(find_spec, libraries)):
+            write(table.drop_columns(sorted(cannot_hold)), place / name.replace("zoo", "t"))
+    zoo.write_sqlite(table.drop_columns(sorted(zoo.NESTED)), place / "t.sqlite")
     if find_spec("duckdb"):
         zoo.write_duckdb(table.drop_columns(["float16", "decimal256"]), place / "t.duckdb")
     rows = [{"id": n, "city": f"city {n}", "items": [{"sku": n, "n": 1}]} for n in range(300)]

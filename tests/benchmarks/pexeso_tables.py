@@ -49,7 +49,9 @@ def run(
     zeros, stats = np.zeros((2, n_columns), np.int64), SearchStats()
     stamps = np.full(n_columns, -1), np.full(postings.list_indptr.size - 1, -1)
     tally = MatchTally(zeros[0], zeros[1], *stamps, False)
-    made = QueryVectors(np.empty((n, 0), np.float32), queries, np.arange(n), np.full(n, -1), np.ones(n, np.int64))
+    made = QueryVectors(
+        np.empty((n, 0), np.float32), queries, np.arange(n), np.full(n, -1), np.ones(n, np.int64), np.zeros(n)
+    )
     search = PexesoSearch(index, rows, np.arange(len(rows), dtype=np.uint32), postings, (radius, radius), minimum)
     start = time.process_time()
     search.run(made, tally, stats)

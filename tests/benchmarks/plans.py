@@ -16,8 +16,7 @@ import pandas as pd
 
 import dfjoin
 from dfjoin.kernels.lists.mergelist import gather_groups
-from dfjoin.search.exact.matcher import match_tokens
-from dfjoin.search.exact.posting_lists import Query
+from dfjoin.search.exact.posting_lists import Query, match_tokens
 from dfjoin.search.exact.searcher import run_plan, searcher_of
 from dfjoin.search.query import make_query
 
@@ -103,8 +102,8 @@ def _mapped_kb() -> int:
         return next(int(line.split()[1]) for line in status if line.startswith("RssFile"))
 
 
-def _in_child(index: Path, column: pd.Series, plan: str | None) -> dict[str, float]:
-    """Run one query in a forked child that has never seen the index."""
+def cold_query(index: Path, column: pd.Series, plan: str | None) -> dict[str, float]:
+    """Run one query in a forked child that has never seen the index; seconds, and MB touched and read."""
     reading, writing = os.pipe()
     child = os.fork()
     if child == 0:
@@ -148,7 +147,7 @@ def measure_cold(index: Path, warm: Path, queries: list[tuple[str, pd.Series]]) 
     for stratum, column in queries:
         for plan in PLANS:
             drop_from_cache(index)
-            figures = _in_child(index, column, plan)
+            figures = cold_query(index, column, plan)
             spent[stratum, _name(plan)].append(figures["query"] * 1e3)
             if plan is None:
                 for name in ("open", "touched MB", "postings MB"):

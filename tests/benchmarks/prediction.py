@@ -2,7 +2,7 @@
 
 The experiment of section VI-C of PEXESO (Dong et al., ICDE 2021), as far as the data allow. A case is as in
 `augmentation`. Its base table is joined with each table that a method finds for the column KEY: by none, by equal keys, by
-edit distance, by shared 3-grams, and by vectors of fastText that are trained on the case. A joined column with fewer than
+edit distance, by shared 3-grams, and by vectors of n-grams, each at its default radius. A joined column with fewer than
 200 values is dropped. Features are eliminated within the training rows alone: a forest drops the third that is least
 important, again and again, and the set with the best score out of bag is kept. A forest of those is scored on the rows of
 the fold that is left out: accuracy, which is micro-F1 where each row has one class.
@@ -112,7 +112,7 @@ def measure(case: Path, key: str, options: argparse.Namespace) -> pd.DataFrame:
         base = pd.read_csv(tables / meta["base_table"])
         base[key] = misspell(base[key], options.misspelled)
         index = Path(place) / "lake.dfjoin"
-        lake = dfjoin.build_lake(tables, index, engine="inline", embedder="fasttext", progress=False)
+        lake = dfjoin.build_lake(tables, index, engine="inline", embedder="ngrams", progress=False)
         exclude = [meta["base_table"], *options.exclude]
         plain = base.drop(columns=[meta["target"], *options.drop])
         rows, pairs, folds = {}, {}, {}

@@ -31,13 +31,12 @@ from dfjoin.search.usefulness.model import MODEL_FILE, LinearModel, UsefulnessMo
 from dfjoin.search.usefulness.shared_evidence import count_evidence
 from tests.benchmarks.number_cases import number_cases
 
-SCORE = (
-    "information", "information_per_value", "rare_containment", "spread", "smaller_containment", "cardinality",
-    "same_specific_header", "disjoint_headers", "header_in_table_name", "header_elsewhere", "no_letters",
-    "no_letters_same_header", "both_years", "numeric_header", "unique_query", "larger_containment", "unnamed_numbers",
-    "by_chance", "similar_size", "refers", "same_key_header", "alike_header", "names_key", "measured", "other_headers",
-    "same_folder", "lone_shared",
+_OF_GAIN = (
+    "shared", "covered", "nothing_new", "new_columns", "both_text", "place_in_table", "series", "number_columns",
+    "unique_candidate", "many_to_many",
 )  # fmt: skip
+SCORE = tuple(name for name in FEATURES if name not in _OF_GAIN)
+"""What says how likely a join is: a further feature belongs here unless it says what a join brings."""
 BRINGS = (
     "shared", "covered", "nothing_new", "new_columns", "both_text", "place_in_table",
     "header_in_table_name", "disjoint_headers", "header_elsewhere", "series", "number_columns", "same_folder",
@@ -47,6 +46,8 @@ OF_THE_LAKE = ("rare_containment", "spread", "same_folder")
 NUMBER_JUDGEMENTS = Path(__file__).with_name("judged_numbers.csv")
 DRAWN = Path(__file__).with_name("judged_draw.csv")
 """Hits of drawn columns, as searches showed them when they were drawn."""
+HELD_OUT = 20261123
+"""Seed of the draw that nothing is fitted to."""
 RIDGE = 16.0
 KEY_WEIGHT = 0.3
 DRAWN_WEIGHT = 0.3
@@ -148,9 +149,9 @@ def judged_features(lake, directory: Path) -> tuple[pd.DataFrame, pd.DataFrame, 
     return rows, other, others
 
 
-def graded_features(lake, file: Path) -> pd.DataFrame:
+def graded_features(lake, judged: pd.DataFrame) -> pd.DataFrame:
     """The candidates that a file grades (`judged_numbers.csv`, `judged_draw.csv`), of the tables that the lake has."""
-    judged = pd.read_csv(file).dropna(subset=["table", "grade"])
+    judged = judged.dropna(subset=["table", "grade"])
     known, parts = set(lake.tables["table"]), []
     for (table, column), wanted in judged.groupby(["query_table", "query_column"], sort=False):
         if table not in known:
@@ -431,8 +432,9 @@ def all_rows(lake, judgements: Path, keys: Path | None) -> tuple[pd.DataFrame, p
     alone = rows.assign(**{name: rows[f"small {name}"] for name in OF_THE_LAKE})
     parts = {"judged": rows.assign(weight=1.0), "measures": measures.assign(weight=MEASURE_WEIGHT)}
     parts["small"] = alone.assign(weight=SMALL_WEIGHT)
-    parts["numbers"] = graded_features(lake, NUMBER_JUDGEMENTS).assign(weight=1.0)
-    parts["drawn"] = graded_features(lake, DRAWN).assign(weight=DRAWN_WEIGHT)
+    parts["numbers"] = graded_features(lake, pd.read_csv(NUMBER_JUDGEMENTS)).assign(weight=1.0)
+    drawn = pd.read_csv(DRAWN)
+    parts["drawn"] = graded_features(lake, drawn[drawn["seed"] != HELD_OUT]).assign(weight=DRAWN_WEIGHT)
     parts["made"] = made_features().assign(weight=MADE_WEIGHT)
     if keys is not None:
         parts["keys"] = key_features(keys).assign(weight=KEY_WEIGHT)
@@ -489,6 +491,17 @@ def print_drawn(every: pd.DataFrame, score: np.ndarray) -> None:
     )
 
 
+def print_held_out(every: pd.DataFrame, lake) -> None:
+    """Print the same of the draw that nothing is fitted to, by a model that is fitted to all else."""
+    drawn = pd.read_csv(DRAWN)
+    rows = graded_features(lake, drawn[drawn["seed"] == HELD_OUT])
+    is_junk, shown = rows["grade"].to_numpy() == 0, predict(rows, fit_both(every))[0] >= 0.5
+    print(
+        f"hits of the draw {HELD_OUT}, held out: {len(rows)}, junk {int(is_junk.sum())}; shown {int(shown.sum())}, "
+        f"junk {int(is_junk[shown].sum())}"
+    )
+
+
 def run_relevance(lake, judgements: Path, keys: Path | None, writes: bool) -> None:
     """Print the measures of every ranking, cross-validated by query and by source; with `writes` fit model.json anew.
 
@@ -522,6 +535,7 @@ def run_relevance(lake, judgements: Path, keys: Path | None, writes: bool) -> No
         )
     print_made(every, score)
     print_drawn(every, score)
+    print_held_out(every, lake)
     print("calibration, predicted and true share by tenth of the score:")
     bins = np.minimum((tenths * 10).astype(int), 9)
     for b in range(10):

@@ -21,7 +21,7 @@ import dfjoin
 from dfjoin.index.segment import Segment
 from dfjoin.index.vector_group import texts_of
 from dfjoin.kernels.records import as_read_only
-from dfjoin.kernels.vectors.vector_search import MatchTally, QueryVectors, TokenColumns, VectorTable, Within
+from dfjoin.kernels.vectors.vector_search import MatchTally, QueryVectors, TokenColumns, VectorTable
 from dfjoin.search.embedding.near_plans import NearSegment, run_near_plan
 from dfjoin.search.embedding.pexeso.pexeso_plan import PexesoSearch
 from dfjoin.search.embedding.pexeso.pivots import build_pivot_index, choose_pivots, map_rows
@@ -104,11 +104,10 @@ class Contenders:
         """Search by a plan of dfjoin, features of the queries and counting included."""
         features = features_of(queries, self.cells.projection)
         n = len(queries)
-        made = QueryVectors(features, queries, np.arange(n), np.full(n, -1), np.ones(n, np.int64))
-        within = Within(np.float32(0), radius)
+        made = QueryVectors(features, queries, np.arange(n), np.full(n, -1), np.ones(n, np.int64), np.full(n, radius))
         self.stats = SearchStats()
         segment = NearSegment(self.cells, self.table, self.postings)
-        run_near_plan(segment, made, within, self._tally(), plan, self.stats)
+        run_near_plan(segment, made, None, self._tally(), plan, self.stats)
         return self.stats.near_pairs
 
     def pexeso(self, queries: np.ndarray, radius: float) -> int:
@@ -116,7 +115,14 @@ class Contenders:
         if self._pivots is None:
             self._pivots = build_pivot_index(self.rows, metric_of("euclidean"))
         n = len(queries)
-        made = QueryVectors(np.empty((n, 0), np.float32), queries, np.arange(n), np.full(n, -1), np.ones(n, np.int64))
+        made = QueryVectors(
+            np.empty((n, 0), np.float32),
+            queries,
+            np.arange(n),
+            np.full(n, -1),
+            np.ones(n, np.int64),
+            np.full(n, radius),
+        )
         self.stats = SearchStats()
         search = PexesoSearch(self._pivots, self.rows, self.table.tokens, self.postings, (radius, radius), 0)
         search.run(made, self._tally(), self.stats)

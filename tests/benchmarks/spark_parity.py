@@ -3,7 +3,8 @@
 ``python -m tests.benchmarks.spark_parity [cases] [seed]``: each case is a random pair of frames, random options, and one
 of four settings (zone, ANSI, case rule, adaptive execution, fallback of Arrow); it is joined by pandas, with a right
 frame whose keys come to the driver, and with one that is held to be large. Prints the number of cases, and each
-difference of rows, or of schemas between the two joins of Spark, with the seed that makes it again.
+difference of rows, or of schemas between the two joins of Spark, with the seed that makes it again. ``SPARK_REMOTE=local[2]``
+does it through Connect, ``SPARK_MASTER=local-cluster[2,1,1024]`` on a standalone cluster of this machine.
 """
 
 from __future__ import annotations
@@ -106,7 +107,10 @@ def _outcome(run):
 
 def main(cases=2000, seed=0):
     """Print the differences."""
-    spark = start_session(**{"spark.master": "local[2]", "spark.sql.shuffle.partitions": "2", **_INTERPRETED})
+    master = os.environ.get("SPARK_MASTER", "local[2]")
+    spark = start_session(**{"spark.master": master})
+    for name, value in {"spark.sql.shuffle.partitions": "2", **_INTERPRETED}.items():
+        spark.conf.set(name, value)  # Connect takes none at the start
     spark_ext.enable(spark)
     warnings.simplefilter("ignore")
     begin, differences = time.monotonic(), 0

@@ -17,6 +17,8 @@ from tests.benchmarks.counts import count_source
 from tests.benchmarks.frames import differing, make_lake, measure_speed
 from tests.benchmarks.generate import generate
 from tests.benchmarks.plans import measure_cold, measure_warm
+from tests.benchmarks.reads import measure_reads
+from tests.benchmarks.scale import grow, measure_warm_and_cold
 from tests.benchmarks.thresholds import THRESHOLDS
 from tests.conftest import EXAMPLE_LAKE, PROJECT
 
@@ -58,6 +60,22 @@ def test_the_planner_is_measured_warm_and_cold(generated, tmp_path):
     dfjoin.build_lake({"t": pd.DataFrame({"c": ["france", "peru"]})}, small, engine="inline", progress=False)
     cold = measure_cold(generated.path, small, queries[:2])
     assert (cold[["planner", "mergelist", "open ms", "touched MB"]] > 0).all().all()
+
+
+def test_a_generated_lake_grows_and_is_measured_at_each_size(tmp_path):
+    index = tmp_path / "lake.dfjoin"
+    for n_segments in (1, 2):
+        assert grow(index, n_segments, 300, 20_000) >= 0
+        lake = dfjoin.open_lake(index)
+        assert lake.info()["counts"]["columns"] == 300 * n_segments and lake.verify() == []
+    names = {segment.catalog.table_name(0) for segment in lake.segments}
+    assert len(names) == 2, "each segment has tables of its own"
+    queries = exact.generated_queries(lake, 1)[:2]
+    reads = measure_reads(lake, queries, ks=(10,))
+    assert (reads["kth/|Q|"] > 0).all(), "two segments give more hits than k"
+    del lake
+    table = measure_warm_and_cold(index, queries, rounds=1)
+    assert len(table) == len({stratum for stratum, _ in queries}) and (table > 0).all().all()
 
 
 def test_build_time_is_measured_against_the_bare_cost():

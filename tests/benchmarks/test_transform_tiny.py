@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from tests.benchmarks import transform
+from tests.benchmarks import drawn_pairs, everyday, transform
 
 NAMES = ["Ada Lovelace", "Alan Turing", "Grace Hopper", "Edsger Dijkstra", "Barbara Liskov"]
 
@@ -51,3 +51,10 @@ def test_the_command_prints_a_table(folder, capsys, monkeypatch):
 @pytest.mark.parametrize(("found", "expected"), [(set(), (1.0, 0.0, 0.0)), ({(1, 1)}, (1.0, 0.5, 2 / 3))])
 def test_scores(found, expected):
     assert transform.score(found, {(1, 1), (2, 2)}) == pytest.approx(expected)
+
+
+def test_drawn_pairs_have_their_truth():
+    name, left, right, truth, is_named = drawn_pairs.make(12)
+    assert name.startswith("amounts") and is_named
+    assert all(f"${int(left['key'][i]) / 100:,.2f}" == right["ref"][j] for i, j in truth) and len(truth) > 20
+    assert everyday.scored(left, right, truth, is_named=is_named)["verdict"] == "right"

@@ -38,6 +38,7 @@ DECLARED = {
     ("b.sqlite/towns", "twin", "b.sqlite/towns", "id"),
     ("b.sqlite/visits", "only_one", "b.sqlite/shops", "nr"),
     ("b.sqlite/visits", "shop", "b.sqlite/shops", "nr"),
+    ("b.sqlite/visits", "x + y", "b.sqlite/pairs", "a + b"),
 }
 
 
@@ -48,10 +49,10 @@ def declared_of(graph):
 
 def test_declared_foreign_keys_are_edges(lake):
     graph = lake.join_graph()
-    assert declared_of(graph) == DECLARED and graph.edges["declared"].tolist()[:4] == [True] * 4
-    assert (graph.edges["score"][:4] == 1).all()
+    assert declared_of(graph) == DECLARED and graph.edges["declared"].tolist()[:5] == [True] * 5
+    assert (graph.edges["score"][:5] == 1).all()
     shares = graph.edges.set_index("column")["containment"]
-    assert np.isnan(shares["only_one"]) and shares["place"] == 1
+    assert np.isnan(shares["only_one"]) and shares["place"] == shares["x + y"] == 1
     text = graph.explain("b.sqlite/shops", "place")
     assert "refers to b.sqlite/towns.id, score 1.00\n    + the database declares it as a foreign key" in text
     assert "declares" in graph.explain("b.sqlite/visits", "only_one")

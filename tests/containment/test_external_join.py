@@ -9,8 +9,8 @@ import pytest
 import dfjoin
 from dfjoin.containment import external_join
 from dfjoin.containment.external_join import SMALLEST_BUDGET, ReadCounts, external_pairs
-from dfjoin.containment.scan_join import scan_pairs
 from dfjoin.containment.set_collection import SetCollection, encode_sides
+from dfjoin.containment.subset_join import scan_pairs
 from dfjoin.errors import InvalidParameterError
 from tests.oracles.containment import naive_pairs, random_sets, sets_of
 

@@ -71,7 +71,7 @@ def test_dates_and_columns_that_a_program_named_refer_to_no_key(build):
     first = {"Unnamed: 0": range(40), "1": names, "day": days, "town": names}
     lake = build({"days": pd.DataFrame(first), "towns": pd.DataFrame({"town": names, "rain": range(40)})})
     columns = LakeColumns(lake.snapshot)
-    pairs = find_key_pairs(columns, 0.9)
+    pairs = find_key_pairs(columns, 0.9).keys
     assert {columns.name(c) for c in pairs.left.tolist()} == {("days", "town")}
 
 

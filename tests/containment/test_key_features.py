@@ -32,7 +32,7 @@ def test_keys_that_hold_a_column_are_its_candidates_in_any_segments(build, frame
         rest = {n: f for n, f in frames.items() if n not in ("species", "cuts")}
         lake.add(rest, engine="inline", progress=False)
     columns = LakeColumns(lake.snapshot)
-    found = names_of(columns, find_key_pairs(columns, 0.6))
+    found = names_of(columns, find_key_pairs(columns, 0.6).keys)
     assert found == {
         ("cuts", "tree", "trees", "tree"): 2,
         ("trees", "species_id", "species", "id"): 2,
@@ -41,13 +41,13 @@ def test_keys_that_hold_a_column_are_its_candidates_in_any_segments(build, frame
     }
     lake.remove("country")
     columns = LakeColumns(lake.snapshot)
-    assert len(names_of(columns, find_key_pairs(columns, 0.6))) == 3
+    assert len(names_of(columns, find_key_pairs(columns, 0.6).keys)) == 3
 
 
 def test_features_tell_the_key_that_is_meant(build, frames):
     lake = build(frames | {"numbers": pd.DataFrame({"n": range(1, 20), "v": [1.5] * 19})})
     columns = LakeColumns(lake.snapshot)
-    pairs = find_key_pairs(columns, 0.6)
+    pairs = find_key_pairs(columns, 0.6).keys
     values = dict(zip(names_of(columns, pairs), key_features(columns, pairs), strict=True))
     meant = dict(zip(KEY_FEATURES, values["trees", "species_id", "species", "id"], strict=True))
     chance = dict(zip(KEY_FEATURES, values["trees", "species_id", "numbers", "n"], strict=True))
@@ -61,7 +61,7 @@ def test_features_tell_the_key_that_is_meant(build, frames):
 def test_a_role_refers_to_a_row_of_the_own_table(build, frames):
     lake = build(frames)
     columns = LakeColumns(lake.snapshot)
-    pairs = find_key_pairs(columns, 0.6)
+    pairs = find_key_pairs(columns, 0.6).keys
     values = dict(zip(names_of(columns, pairs), key_features(columns, pairs), strict=True))
     own = dict(zip(KEY_FEATURES, values["trees", "parent", "trees", "tree"], strict=True))
     assert own["named"] == own["is_closest"] == 1
@@ -71,7 +71,7 @@ def test_a_role_refers_to_a_row_of_the_own_table(build, frames):
 
 def test_a_lake_without_columns_has_no_candidates(build):
     columns = LakeColumns(build({"a": pd.DataFrame({"x": [1.5]})}).snapshot)
-    pairs = find_key_pairs(columns, 0.9)
+    pairs = find_key_pairs(columns, 0.9).keys
     assert pairs.left.size == 0
     assert key_features(columns, pairs).shape == (0, len(KEY_FEATURES))
 
@@ -83,7 +83,7 @@ def test_of_two_keys_of_the_same_values_the_one_that_names_the_other_table_refer
     copy = films.assign(title=[f"{i} again" for i in ids]).iloc[:38]  # nearly all of them
     lake = build({"a/film": films, "a/film_length": lengths, "b/films": copy})
     columns = LakeColumns(lake.snapshot)
-    found = names_of(columns, find_key_pairs(columns, 0.9))
+    found = names_of(columns, find_key_pairs(columns, 0.9).keys)
     assert set(found) == {
         ("a/film_length", "film_id", "a/film", "film_id"),
         ("a/film_length", "film_id", "b/films", "film_id"),
@@ -96,14 +96,16 @@ def test_a_column_of_one_value_refers_to_what_it_names_in_its_folder_only(build)
     other = pd.DataFrame({"code": ["en", "it"], "used in language": ["x", "y"]})
     lake = build({"x/languages": languages, "x/film": one, "x/codes": other, "y/film": one.assign(year=[1.5, 2.5])})
     columns = LakeColumns(lake.snapshot)
-    assert set(names_of(columns, find_key_pairs(columns, 0.9))) == {("x/film", "language", "x/languages", "language")}
+    assert set(names_of(columns, find_key_pairs(columns, 0.9).keys)) == {
+        ("x/film", "language", "x/languages", "language")
+    }
 
 
 def test_numbers_that_were_counted_refer_to_no_key(build):
     keys = pd.DataFrame({"player_id": range(1, 30), "name": [f"s{i}" for i in range(29)]})
     games = pd.DataFrame({"player": [1, 2, 3, 3], "number of players": [1, 2, 3, 3], "place": ["a", "b", "b", "c"]})
     columns = LakeColumns(build({"players": keys, "games": games}).snapshot)
-    assert {own for _, own, _, _ in names_of(columns, find_key_pairs(columns, 0.9))} == {"player"}
+    assert {own for _, own, _, _ in names_of(columns, find_key_pairs(columns, 0.9).keys)} == {"player"}
 
 
 def test_the_key_of_the_own_folder_comes_first_and_words_of_all_tables_do_not_count(build):
@@ -112,7 +114,7 @@ def test_the_key_of_the_own_folder_comes_first_and_words_of_all_tables_do_not_co
     sales = pd.DataFrame({"shop_id": [200, 201, 201, 230], "price": [1.5, 2.5, 3.5, 4.5]})
     lake = build({"a/data v2 sales": sales, "a/data v2 shops": shops, "b/shops": shops.iloc[:35]} | rest)
     columns = LakeColumns(lake.snapshot)
-    pairs = find_key_pairs(columns, 0.9)
+    pairs = find_key_pairs(columns, 0.9).keys
     values = dict(zip(names_of(columns, pairs), key_features(columns, pairs), strict=True))
     own, other = (
         dict(zip(KEY_FEATURES, values["a/data v2 sales", "shop_id", table, "id"], strict=True))
@@ -126,14 +128,14 @@ def test_a_measure_of_one_value_refers_to_no_key(build):
     rooms = pd.DataFrame({"id": range(1, 30), "room": [f"r{i}" for i in range(29)]})
     flats = pd.DataFrame({"flat": list("abcd"), "number of rooms": 3, "room": 3})
     columns = LakeColumns(build({"rooms": rooms, "flats": flats}).snapshot)
-    assert {own for _, own, _, _ in names_of(columns, find_key_pairs(columns, 0.9))} == {"room"}
+    assert {own for _, own, _, _ in names_of(columns, find_key_pairs(columns, 0.9).keys)} == {"room"}
 
 
 def test_a_role_refers_to_a_row_of_the_own_table_where_each_row_has_it(build):
     numbers = range(100, 140)
     persons = pd.DataFrame({"person_id": numbers, "spouse_id": [n ^ 1 for n in numbers], "code": [*numbers][::-1]})
     columns = LakeColumns(build({"persons": persons}).snapshot)
-    found = names_of(columns, find_key_pairs(columns, 0.9))
+    found = names_of(columns, find_key_pairs(columns, 0.9).keys)
     assert set(found) == {("persons", "spouse_id", "persons", key) for key in ("person_id", "code")}
 
 
@@ -146,3 +148,46 @@ def test_words_of_removed_tables_do_not_count(build):
     before, after = (own.join_graph().candidates for own in (alone, lake))
     pd.testing.assert_frame_equal(before, after)
     assert len(after) == 1
+
+
+def _best(lake):
+    graph = lake.join_graph()
+    return {(r.table, r.column): (r.key_table, r.key_column) for r in graph.edges.itertuples()}
+
+
+def _numbered(n, *names):
+    return pd.DataFrame({name: range(1, n + 1) if i == 0 else np.arange(n) % 7 for i, name in enumerate(names)})
+
+
+def _repeating(n, times, *names):
+    return pd.DataFrame({name: np.tile(np.arange(1, n + 1), times) + 1000 * i for i, name in enumerate(names)})
+
+
+@pytest.mark.parametrize("side", ["loyalty", "customer_details"])
+def test_a_column_refers_to_the_table_that_it_names_and_not_to_a_side_table_with_the_same_header(build, side):
+    frames = {
+        "customers": _numbered(60, "id", "city"),
+        side: _numbered(50, "customer_id", "points"),
+        "orders": _repeating(40, 3, "customer_id", "weight"),
+    }
+    assert _best(build(frames))["orders", "customer_id"] == ("customers", "id")
+
+
+def test_a_column_refers_to_the_side_table_whose_name_its_table_bears(build):
+    frames = {
+        "customers": _numbered(60, "id", "city"),
+        "loyalty": _numbered(50, "customer_id", "since"),
+        "loyalty_points": _repeating(40, 3, "customer_id", "weight"),
+    }
+    assert _best(build(frames))["loyalty_points", "customer_id"] == ("loyalty", "customer_id")
+
+
+def test_a_word_of_all_tables_is_one_of_the_header_too(build):
+    frames = {
+        "bird_species": _numbered(60, "id", "order"),
+        "bird_species_texts": _numbered(50, "bird_species_id", "length"),
+        "bird_names": _repeating(40, 3, "bird_species_id", "weight"),
+        "bird_sites": _numbered(9, "id", "area"),
+        "birds": _numbered(90, "id", "wing"),
+    }
+    assert _best(build(frames))["bird_names", "bird_species_id"] == ("bird_species", "id")

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from dfjoin.containment.left_runs import group_sets, sign
 from dfjoin.containment.set_collection import encode_sides
+from dfjoin.containment.subset_pairs import group_sets, sign
 from tests.oracles.containment import random_sets, sets_of
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from dfjoin.containment.segment_sides import columns_to_join, sides_of
+from dfjoin.containment.column_pairs import columns_to_join, sides_of
 from dfjoin.errors import IndexCorruptedError
 
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import dfjoin
-from dfjoin.containment import scan_join, subset_join, subset_pairs
+from dfjoin.containment import subset_join, subset_pairs
 from dfjoin.containment.external_join import ReadCounts, external_pairs
 from dfjoin.containment.lcjoin import tree_join
 from dfjoin.containment.set_collection import encode_sides
@@ -77,7 +77,7 @@ def test_batches_are_as_small_as_there_is_room_and_time(rng, monkeypatch, method
     def small(room=0):
         return Pairs(*(np.empty(max(7, min(room, len(sides[0]))), np.int32) for _ in range(2)))
 
-    for module in (scan_join, tree_join):
+    for module in (subset_join, tree_join):
         monkeypatch.setattr(module, "new_buffer", small)
     monkeypatch.setattr(subset_pairs, "STEPS", 50)
     monkeypatch.setattr(subset_join, "ROOM", 100)

@@ -145,6 +145,8 @@ def test_the_namespace_is_there_in_any_order_of_imports(order):
     [
         "import sys; sys.modules['polars'] = None; import dfjoin",
         "import sys, types; sys.modules['polars'] = types.ModuleType('polars'); import dfjoin",
+        "import sys, types; polars = types.ModuleType('polars'); polars.DataFrame = list; sys.modules['polars'] = polars; "
+        "import dfjoin",
         "import dfjoin, sys; sys.meta_path[:] = [f for f in sys.meta_path if type(f).__name__ != '_PolarsFinder']; "
         "import polars",
         "import dfjoin, sys; own = next(f for f in sys.meta_path if type(f).__name__ == '_PolarsFinder'); "

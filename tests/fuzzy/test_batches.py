@@ -5,7 +5,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from dfjoin.fuzzy.batches import cut_batches, run_batches
+from dfjoin.fuzzy.match_evidence import cut_batches, run_batches
 from dfjoin.fuzzy.texts import fold_texts
 from dfjoin.fuzzy.tokenized import prepare
 

@@ -47,6 +47,8 @@ def test_the_first_row_of_a_text_stands_for_it():
     parts = KeyParts([pa.array(["a", "x", "y"])], [pa.array(["a"])])
     pairs = TextPairs(np.zeros(1, np.int32), np.zeros(1, np.int32))
     assert measure_levels(parts, sides, pairs).tolist() == [[N_LEVELS - 1]]
+    late = KeyParts([pa.array(["x", "a"])], [pa.array(["a"])])
+    assert measure_levels(late, (fold_texts(pa.array([None, "a b"])), sides[1]), pairs).tolist() == [[N_LEVELS - 1]]
 
 
 def generated(rng, n=2000, share=0.3, noise=0.0):

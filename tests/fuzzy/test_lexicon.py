@@ -2,9 +2,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from dfjoin.fuzzy.lexicon import read_number
 from dfjoin.fuzzy.texts import fold_texts
-from dfjoin.fuzzy.tokenized import prepare
+from dfjoin.fuzzy.tokenized import prepare, read_number
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from dfjoin.errors import IndexCorruptedError
-from dfjoin.index.reading import reading
+from dfjoin.index.segment import reading
 from dfjoin.kernels.damage import DamagedArraysError
 from dfjoin.kernels.lists.mergelist import gather_groups
 

@@ -8,8 +8,7 @@ from hypothesis import strategies as st
 
 from dfjoin.index.layout import make_directories, run_directory
 from dfjoin.index.segment import Segment
-from dfjoin.ingest.decided_part import decided_part
-from dfjoin.ingest.merge_task import merge_into_segment
+from dfjoin.ingest.merge_task import decided_part, merge_into_segment
 from dfjoin.ingest.read_task import TableFeed, build_part, build_run
 from dfjoin.types import IndexSettings, Root, TableSource
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 import dfjoin
 from dfjoin.errors import ColumnNotFoundError, InvalidParameterError, NoMatchError
-from dfjoin.join.rows.date_columns import asof_dates
+from dfjoin.join.lakes.lake_candidates import asof_dates
 
 DAYS = pd.date_range("2020-01-01", periods=30).as_unit("us")
 

@@ -79,6 +79,9 @@ def test_small_integers_need_names_or_more_than_chance():
     sparse = rng.choice(10**6, 40, replace=False)
     assert reason_against(query(sparse[:30], "a"), query(sparse, "b"), 30, 1.0, 100) == ""
     assert reason_against(query(["pear", "plum"], "a"), query(["pear"], "b"), 1, 1.0, 1) == ""
+    gender, capitals = query(["Male", "Female"], "gender"), query(["Male", "Paris", "Rome"], "capital")
+    assert reason_against(gender, capitals, 1, 1.0, 1) == "one value of several is shared, which chance may explain"
+    assert reason_against(query(["Male", "Female"], "capital"), capitals, 1, 1.0, 1) == ""
 
 
 def test_rows_agree_if_another_pair_of_columns_does_more_than_chance():

@@ -2,11 +2,14 @@
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 
 import dfjoin
 from dfjoin.errors import DfjoinWarning, IncompatibleSettingsError, InvalidParameterError, InvalidTypeError
-from dfjoin.search.embedding.near_join import ngrams_of_frames
+from dfjoin.search.embedding.near_join import NearKeys, NearRelation, ngrams_of_frames
+from dfjoin.types import IndexSettings
+from dfjoin.values.normalize import normalize_column
 from dfjoin.vectors.embedders import to_texts, unit_rows
 from dfjoin.vectors.metrics import METRICS
 from tests.oracles.places import haversine
@@ -80,6 +83,26 @@ def test_a_margin_between_texts():
     strict = names.auto_join(lands, **options, min_margin=2)
     assert strict["land"].isna().tolist() == [True, False, False, False]
     assert strict["land"].tolist()[1:] == ["Peru", "Chile", "Niger"]
+
+
+def test_a_radius_by_length_between_texts():
+    names = pd.DataFrame(
+        {"name": ["Austrla", *(f"association of the friends of the {n}" for n in ("grand opera", "trains"))]}
+    )
+    lands = ["Austria", *(f"association of the friends of the {n}" for n in ("royal chess", "trrains"))]
+    others = pd.DataFrame({"other": lands})
+    options = {"on": "name", "right_on": "other", "mode": "embedding", "radius": 0.33}
+    flat, by_length = (names.auto_join(others, radius_unit=unit, **options) for unit in ("fraction", "by_length"))
+    assert flat["other"].notna().all() and by_length["other"].isna().tolist() == [False, True, False]
+    assert "0.33 (by_length)" in str(dfjoin.report(by_length))
+    again = names.auto_join(others, plan=by_length.attrs["dfjoin"]["plan"])
+    assert again["other"].equals(by_length["other"])
+    relation = NearRelation(0.33, "by_length", "euclidean", ngrams_of_frames().identity, min_margin=0.1)
+    left, right = (normalize_column(pa.array(texts), IndexSettings()) for texts in (names["name"], others["other"]))
+    keys = NearKeys(None, left, relation)
+    assert keys.is_within(keys.measured(right, np.arange(3), np.arange(3))).tolist() == [True, False, True]
+    clear = relation.wider()
+    assert (clear.radius, clear.radius_unit) == (pytest.approx(0.43), "fraction")
 
 
 @pytest.mark.parametrize("how", ["left", "inner", "right", "outer"])

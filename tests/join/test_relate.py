@@ -20,6 +20,7 @@ from dfjoin.programs.program import Program
 from dfjoin.programs.program_pieces import Extract
 from dfjoin.transform.evidence.prepared_columns import Column
 from dfjoin.transform.evidence.transform_join import RankedProgram, TransformJoin
+from dfjoin.values.shares import FEW, SOME
 
 CELLS = st.one_of(st.none(), st.sampled_from(["", "a", "b", "A", "é", "a b"]))
 OPTIONS = JoinOptions(transform=True, fuzzy=True)
@@ -304,8 +305,8 @@ def test_likeness_compares_whole_keys_where_a_program_relates_few_of_them():
 def test_likeness_that_nobody_named_columns_for_joins_enough_keys_and_a_share_of_one_side(kind):
     """At the least number of keys and the least share it relates two columns; one key less, or one beside it more, and not."""
     least, share = {
-        "equal": (relate_module._MIN_ALIKE, relate_module._MIN_SHARE_ALIKE),
-        "fuzzy": (relate_module._MIN_NONE_EQUAL, relate_module._MIN_SHARE_NONE_EQUAL),
+        "equal": (FEW, SOME),
+        "fuzzy": (2 * FEW, 2 * SOME),
     }[kind]
     most = int(least / share)
 

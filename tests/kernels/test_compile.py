@@ -22,6 +22,7 @@ from dfjoin.kernels.numba import (
     compile_watch,
     held_interrupts,
     kernel_cache,
+    kernel_compiler,
     kernel_sources,
     shipped_kernels,
 )
@@ -34,6 +35,7 @@ MODULES = (
     compile_watch,
     held_interrupts,
     kernel_cache,
+    kernel_compiler,
     kernel_sources,
     shipped_kernels,
 )
@@ -358,6 +360,47 @@ def test_a_kernel_for_kernels_cannot_be_called_from_python():
     assert sum_of_doubles(np.arange(4)) == 12
     with pytest.raises(TypeError, match="not for Python"):
         double(np.int64(3))
+
+
+USE_OF_AN_INNER = """
+import sys
+sys.path.insert(0, sys.argv[1])
+from numba.core.codegen import JITCodeLibrary
+from dfjoin.kernels.numba._compile import watch
+made = []
+load = JITCodeLibrary._finalize_specific
+JITCodeLibrary._finalize_specific = lambda library: made.append(library.name) or load(library)
+from dfjoin.kernels import first, second
+kernel = {"first": first.half, "second": second.halves}[sys.argv[2]]
+try:
+    print(kernel(4), end=" ")
+    kernel(3)
+except Exception as error:
+    made = [name for name in made if name in ("half", "halve", "halves", "same")]
+    print(type(error).__name__, error, watch.n_compiled, *made)
+"""
+
+
+@compiled_only
+def test_a_kernel_for_kernels_is_kept_and_has_machine_code_in_its_callers_alone(kernels, tmp_path):
+    head = "from dfjoin.kernels.numba._compile import njit_inner, njit_lean\n"
+    files = {
+        "inner": "@njit_inner\ndef same(a):\n    return a\n\n@njit_inner\ndef halve(a):\n    if a % 2:\n"
+        "        raise ValueError('odd')\n    return same(a) // 2\n",
+        "first": "from dfjoin.kernels.inner import halve\n\n@njit_lean\ndef half(a):\n    return halve(a)\n",
+        "second": "from dfjoin.kernels.inner import halve\n\n@njit_lean\ndef halves(a):\n    return halve(a) + halve(a)\n",
+    }
+    for name, text in files.items():
+        (kernels / f"{name}.py").write_text(head + text)
+
+    def run(name):
+        command = [sys.executable, "-c", USE_OF_AN_INNER, str(tmp_path), name]
+        environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path / "cache")}
+        return subprocess.run(command, capture_output=True, text=True, env=environment, check=True).stdout.strip()
+
+    assert run("first") == "2 ValueError odd 3 half"
+    assert run("second") == "4 ValueError odd 1 halves", "the other two are in the cache"
+    assert run("second") == "4 ValueError odd 0 halves"
 
 
 @compiled_only

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from dfjoin.containment.left_runs import sign
 from dfjoin.containment.set_collection import encode_sides
+from dfjoin.containment.subset_pairs import sign
 from dfjoin.kernels.sets.subset_candidates import fill_signed_lists
 
 

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from dfjoin.containment import scan_join, subset_pairs
-from dfjoin.containment.scan_join import scan_pairs
+from dfjoin.containment import subset_join, subset_pairs
 from dfjoin.containment.set_collection import encode_sides
+from dfjoin.containment.subset_join import scan_pairs
 from dfjoin.kernels.numba._compile import njit_lean
 from dfjoin.kernels.sets.subset_marks import is_marked, mark, unmark
 from tests.oracles.containment import naive_pairs, random_sets, sets_of
@@ -32,8 +32,8 @@ def test_marks_tell_a_subset_and_are_forgotten():
 def test_a_scan_of_marks_goes_on_where_the_room_ended(rng, monkeypatch, room, n_elements):
     left, right = encode_sides(random_sets(rng, 200, n_elements, 3, 0.5), random_sets(rng, 60, n_elements, 40, 0.2))
     monkeypatch.setattr(subset_pairs, "STEPS", 5)
-    monkeypatch.setattr(scan_join, "_LARGEST_LISTED", 0)
-    monkeypatch.setattr(scan_join, "_TEST_COST", 0)
+    monkeypatch.setattr(subset_join, "_LARGEST_LISTED", 0)
+    monkeypatch.setattr(subset_join, "_TEST_COST", 0)
     parts = list(scan_pairs(left, right, room))
     assert all(0 < part.left.size <= room for part in parts)
     got = sorted(pair for part in parts for pair in zip(part.left.tolist(), part.right.tolist(), strict=True))

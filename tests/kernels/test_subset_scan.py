@@ -3,8 +3,8 @@
 import pytest
 
 from dfjoin.containment import subset_pairs
-from dfjoin.containment.scan_join import scan_pairs
 from dfjoin.containment.set_collection import encode_sides
+from dfjoin.containment.subset_join import scan_pairs
 from tests.oracles.containment import naive_pairs, random_sets, sets_of
 
 

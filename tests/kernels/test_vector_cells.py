@@ -33,14 +33,15 @@ def scan(rows, queries, radius, room):
     """Scan all cells; return the pairs, how often there was no room, and what was read."""
     cells, order = build_cells(rows)
     n = len(queries)
-    made = make_cell_queries(*query_pairs(features_of(queries, cells.projection), radius), queries)
+    radii = np.full(n, radius) if np.isscalar(radius) else radius
+    made = make_cell_queries(*query_pairs(features_of(queries, cells.projection), radii), queries)
     table = VectorTable(*sealed(rows[order], np.arange(len(rows), dtype=np.uint32)))
     state, stats, n_full = np.zeros(3, np.int64), np.zeros(4, np.int64), 0
     found = NearPlaces(np.empty(room, np.int32), np.empty(room, np.int32))
     scratch = make_cell_scratch(n, cells.blocks.indptr)
     padded = np.concatenate([queries, np.zeros((-n % LANES, rows.shape[1]), np.float32)])
     products = as_read_only(cells.centers @ np.ascontiguousarray(padded.T))
-    reach = cell_radius(radius, rows.shape[1])
+    reach = cell_radius(radii, rows.shape[1])
     while not scan_cells(cells.blocks, table, made, products, reach, found, scratch, state, stats):
         found = NearPlaces(*(np.concatenate([array, np.empty(room, np.int32)]) for array in found))
         n_full += 1
@@ -51,6 +52,12 @@ def scan(rows, queries, radius, room):
 def brute(rows, queries, radius):
     gaps = queries[:, None].astype(float) - rows[None].astype(float)
     return [tuple(pair) for pair in np.argwhere(np.sqrt((gaps**2).sum(-1)) <= radius).tolist()]
+
+
+def test_each_query_has_a_radius_of_its_own():
+    rows = vectors(3, 500, 20)
+    queries, radii = rows[::7], np.resize([0.0, 0.1, 0.3, 0.9, 1.5], 72)
+    assert scan(rows, queries, radii, 50_000)[0] == brute(rows, queries, radii[:, None])
 
 
 @given(st.integers(0, 10**6), st.sampled_from([0.0, 1e-6, 0.05, 0.3, 0.9, 1.4142, 1.5, 1.9999, 2.0]))

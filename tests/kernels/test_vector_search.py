@@ -75,7 +75,7 @@ def run(seed, radius, is_all):
     tree, order = build_tree(rows)
     features = features_of(queries, tree.projection)
     numbers = np.arange(len(queries))
-    made = QueryVectors(*sealed(features, queries, numbers, own, numbers + 1))
+    made = QueryVectors(*sealed(features, queries, numbers, own, numbers + 1, np.full(numbers.size, radius)))
     table = VectorTable(*sealed(rows[order], order.astype(np.uint32)))
     within = Within(bound_of(radius, max(tree.scale, float(np.abs(features).max()))), radius)
     postings, stats = postings_of(lists, group, near), np.zeros(4, np.int64)
@@ -84,7 +84,7 @@ def run(seed, radius, is_all):
     count_within(tree.tree, table, made, within, postings, by_tree, scratch, stats)
     indptr = np.arange(len(queries) + 1) * len(rows)
     places = np.tile(np.arange(len(rows)), len(queries))
-    count_pairs(*sealed(indptr, places), table, made, within, postings, by_pairs, scratch, np.zeros(4, np.int64))
+    count_pairs(*sealed(indptr, places), table, made, postings, by_pairs, scratch, np.zeros(4, np.int64))
     return by_tree, by_pairs, naive(rows, queries, lists, group, near, own, radius, is_all), stats
 
 

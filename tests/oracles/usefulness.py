@@ -156,16 +156,17 @@ def number_features(query, candidate, table):
     by_chance, _ = chance(own_rows, their_rows)
     sizes = sorted((len(own), len(theirs)))
     related = by_chance * (is_same or is_alike or is_key)
+    covered = max(len(own & theirs) / len(own), len(own & theirs) / len(theirs))
     is_reference = len(own) < len(own_rows) and len(theirs) == len(their_rows) and own <= theirs
     return {
         "by_chance": by_chance,
-        "similar_size": related * sizes[0] / sizes[1],
+        "similar_size": related * sizes[0] / sizes[1] * covered,
         "refers": related * is_reference,
         "same_key_header": is_same,
         "alike_header": is_alike,
         "names_key": is_key,
         "measured": both and is_measure,
-        "covered": max(len(own & theirs) / len(own), len(own & theirs) / len(theirs)),
+        "covered": covered,
     }
 
 

@@ -10,7 +10,7 @@ import pytest
 
 import dfjoin
 from dfjoin.errors import InvalidParameterError
-from dfjoin.page.export import escaped_formulas, write_frame
+from dfjoin.page.leave_views import escaped_formulas, write_frame
 from dfjoin.page.state_files import as_stored
 from tests.page.conftest import PEOPLE
 

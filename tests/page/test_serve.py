@@ -24,13 +24,12 @@ from dfjoin.errors import (
     InvalidParameterError,
     InvalidTypeError,
     MissingDependencyError,
+    collected_warnings,
     warn,
-    warnings_told,
 )
 from dfjoin.page import serve
-from dfjoin.page.build_progress import BuildProgress
 from dfjoin.page.site import Site
-from dfjoin.page.stoppable_thread import StoppableThread
+from dfjoin.page.stoppable_thread import BuildProgress, StoppableThread
 from dfjoin.page.visit import handler
 from tests.conftest import PROJECT
 
@@ -313,7 +312,7 @@ def test_the_page_moves_no_object_and_no_filter_of_the_user(tmp_path):
     work.refresh()
     assert (work.lake.version, lake.version) == (2, 1)
     shown, filters = warnings.showwarning, list(warnings.filters)
-    with warnings_told() as told:
+    with collected_warnings() as told:
         warn("once")
         warn("once")
     assert told == ["once"] and warnings.showwarning is shown and warnings.filters == filters

@@ -16,8 +16,8 @@ from dfjoin.cli.main import main
 from dfjoin.page.column_cards import column_cards
 from dfjoin.page.hit_search import _named
 from dfjoin.page.page_texts import TEXTS
-from dfjoin.page.pair_review import differences
 from dfjoin.page.rendering import cell_text, environment
+from dfjoin.page.review_views import differences
 from dfjoin.page.serve import explore
 from dfjoin.page.steps import JoinFound, JoinPaired
 from tests.conftest import PROJECT

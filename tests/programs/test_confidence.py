@@ -1,6 +1,7 @@
 """The confidence of results: weights that add up, a level, and stored forms that are checked."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -13,27 +14,28 @@ from dfjoin.programs.part_operators import Split
 from dfjoin.programs.program import _FEW_ROWS, Program
 from dfjoin.programs.program_pieces import Extract
 
-LAST = Confidence(
-    0.0, (Alternative((Extract(0, (Split(" ", -1),)),), 1.0),), ((Condition(0, "shape", "A A"),),), 0.5, 0.7
-)
+OTHERS = (Alternative((Extract(0, (Split(" ", -1),)),), -2.0), Alternative((Extract(0, (Split("n", 2),)),), -0.5))
+LAST = Confidence(1.0, OTHERS, ((Condition(0, "shape", "A A"),),), 0.5, 0.7, (("Bo M. Li",), ("é'\\ \n",)))
 SECOND = Program(("name",), (Extract(0, (Split(" ", 1),)),), confidence=LAST)
 
 
 @pytest.mark.parametrize("n", [1, _FEW_ROWS])
-def test_a_result_is_as_sure_as_the_ways_that_agree_on_it(n):
-    found = SECOND.predict(["Ann Lee", "Ann K Lee", "Ann", None] * n, level=0.0)
-    expected = [1 / (1 + math.exp(-odds)) for odds in (1.5, 0.0)]
-    assert found["value"].tolist() == ["Lee", "K", None, None] * n
-    np.testing.assert_allclose(found["confidence"], [*expected, 0.0, 0.0] * n)
+def test_the_first_way_to_another_result_takes_from_the_confidence(n):
+    found = SECOND.predict(["Ann Lee", "Ann K Lee", "Ann Lann", "Ann", None, "Bo M. Li"] * n, level=0.0)
+    expected = [1 / (1 + math.exp(-odds)) for odds in (1.0, -1.0, 1.0)]
+    assert found["value"].tolist() == ["Lee", "K", "Lann", None, None, "M."] * n
+    np.testing.assert_allclose(found["confidence"], [*expected, 0.0, 0.0, 1.0] * n)
 
 
 def test_results_below_the_level_are_null_in_a_call_and_in_code():
     space = {}
-    exec(SECOND.to_python("second"), space)
-    for one in (SECOND, space["second"]):
+    least = replace(SECOND, confidence=replace(LAST, alternatives=OTHERS[:1]))
+    exec(least.to_python("second"), space)
+    for one in (least, space["second"]):
         assert (one("Ann Lee"), one("Ann K Lee"), one("Ann")) == ("Lee", None, None)
-    assert SECOND.certain("Ann K Lee") == "K"
-    assert SECOND.predict(["Ann Lee"], level=0.9)["value"].tolist() == [None]
+        assert one("Bo M. Li") == "M."  # taught
+    assert least.certain("Ann K Lee") == "K"
+    assert least.predict(["Ann Lee"], level=0.9)["value"].tolist() == [None]
 
 
 def test_a_program_of_tables_does_not_know_its_confidence():
@@ -74,6 +76,12 @@ def test_older_readers_refuse_a_confidence():
         ({"base": math.inf}, InvalidTypeError, "`base` of a program must be a number up to 100, got inf"),
         ({"form_weight": True}, InvalidTypeError, "`form_weight` of a program must be a number up to 100, got True"),
         ({"forms": [[]]}, InvalidTypeError, "`forms` of a program must be at most 12 lists of 1 to 1 conditions"),
+        (
+            {"known": [["a", "b"]]},
+            InvalidTypeError,
+            r"`known` of a program must be lists of 1 texts, got \[\['a', 'b'\]\]",
+        ),
+        ({"known": [[None]]}, InvalidTypeError, "`known` of a program must be lists of 1 texts, got"),
         ({"alternatives": [{}] * 13}, InvalidTypeError, "`alternatives` of a program must be at most 12 objects"),
         ({"alternatives": [{}]}, InvalidTypeError, "an alternative of a program must be an object with pieces and w"),
         (

@@ -95,7 +95,7 @@ def test_hostile_programs_are_refused_by_name(values, error, text):
 
 
 def test_stored_names_are_those_that_old_plans_hold():
-    assert sorted(OPERATORS) == [
+    assert OPERATORS.keys() >= {
         *("after", "all_runs", "as_ratio", "base", "before", "case", "check_digit", "coded", "count"),
         *("each_part", "entity", "exponent", "from_run", "gaps", "group", "headline", "isbn", "keep", "linear"),
         *(
@@ -114,7 +114,7 @@ def test_stored_names_are_those_that_old_plans_hold():
         *("ratio", "read_duration", "read_serial", "read_time", "replace", "reverse", "round", "round_to", "run"),
         *("scientific", "slice", "split", "squeeze", "strip_zeros", "total", "translate", "unit_part", "upto_run"),
         *("weighted_sum", "write_duration", "write_number", "write_serial", "write_time", "year"),
-    ]
+    }
 
 
 def test_an_old_plan_is_read():

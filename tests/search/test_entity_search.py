@@ -135,3 +135,44 @@ def test_where_names_are_not_looked_up_they_are_refused(lake):
     refused(
         "`aliases` belong to .* got True and progressive=True", search, "country", lake, mode="lsh", progressive=True
     )
+
+
+ENGLISH_NAMES = {
+    "country": ["Germany", "Switzerland", "Hungary", "Netherlands"],
+    "month": ["January", "March", "August", "December"],
+    "day": ["Monday", "Wednesday", "Friday", "Sunday"],
+    "language": ["German", "French", "Japanese", "Dutch"],
+    "unit": ["kilogram", "metre", "litre", "hour"],
+    "currency": ["Swiss franc", "Japanese yen", "US dollar", "Danish krone"],
+}
+OTHER_NAMES = [
+    ("German", "currency", ["Schweizer Franken", "Japanischer Yen", "US-Dollar", "Dänische Krone"]),
+    ("French", "unit", ["kilogramme", "mètre", "litres", "heure"]),
+    ("Spanish", "day", ["lunes", "miércoles", "viernes", "domingo"]),
+    ("Italian", "language", ["tedesco", "francese", "giapponese", "olandese"]),
+    ("Portuguese", "country", ["Alemanha", "Suíça", "Hungria", "Países Baixos"]),
+    ("Dutch", "month", ["januari", "maart", "augustus", "december"]),
+    ("Polish", "country", ["Niemcy", "Szwajcaria", "Węgry", "Holandia"]),
+    ("Russian", "month", ["январь", "март", "август", "декабрь"]),
+    ("Turkish", "day", ["Pazartesi", "Çarşamba", "Cuma", "Pazar"]),
+    ("Japanese", "country", ["ドイツ", "スイス", "ハンガリー", "オランダ"]),
+    ("Chinese", "language", ["德语", "法语", "日语", "荷兰语"]),
+    ("Korean", "month", ["1월", "3월", "8월", "12월"]),
+    ("Arabic", "country", ["ألمانيا", "سويسرا", "هنغاريا", "هولندا"]),
+    ("Swedish", "currency", ["schweizisk franc", "japansk yen", "US-dollar", "dansk krona"]),
+]
+
+
+@pytest.fixture(scope="module")
+def english(tmp_path_factory):
+    tables = {kind: pd.DataFrame({"name": names, "n": range(4)}) for kind, names in ENGLISH_NAMES.items()}
+    return dfjoin.build_lake(tables, tmp_path_factory.mktemp("english") / "lake", engine="inline", progress=False)
+
+
+@pytest.mark.parametrize(("language", "kind", "names"), OTHER_NAMES)
+def test_names_in_many_languages_find_the_english_ones(english, language, kind, names):
+    hits = pd.DataFrame({"q": names}).discover_joinable("q", english, aliases=True, min_score=0.0)
+    place = hits["table"].tolist().index(kind)
+    pairs = dict(hits.pairs(place)[["query_value", "candidate_value"]].itertuples(index=False, name=None))
+    expected = dict(zip(names, [name.lower() for name in ENGLISH_NAMES[kind]], strict=True))
+    assert pairs == expected, language

@@ -8,8 +8,8 @@ import pytest
 
 import dfjoin
 from dfjoin.errors import DfjoinWarning
-from dfjoin.search import lost_zeros
-from dfjoin.search.lost_zeros import is_clearly_more
+from dfjoin.search import spellings
+from dfjoin.search.spellings import is_clearly_more
 from dfjoin.types import IndexSettings
 from dfjoin.values.normalize import normalize_column
 from tests.search.searching import find
@@ -63,7 +63,7 @@ class TestZeroPadding:
         def fail(*_):
             raise AssertionError("spelled anew")
 
-        monkeypatch.setattr("dfjoin.search.lost_zeros.respell_zeros", fail)
+        monkeypatch.setattr("dfjoin.search.spellings.respell_zeros", fail)
         find([1, 501], codes)
         find([10001, 90210, 501], codes)
         with pytest.raises(AssertionError, match="spelled anew"):
@@ -201,5 +201,5 @@ def test_a_spelling_matches_clearly_more_by_two_values_and_by_a_twentieth(respel
 def test_digits_with_zeros_beside_longer_integers_are_no_codes_of_one_width():
     codes = [f"{i:05d}" for i in range(1, 40)]
     settings = IndexSettings()
-    assert lost_zeros._width_of_codes(normalize_column(pa.array(codes), settings)) == 5
-    assert lost_zeros._width_of_codes(normalize_column(pa.array([*codes, "123456"]), settings)) == 0
+    assert spellings._width_of_codes(normalize_column(pa.array(codes), settings)) == 5
+    assert spellings._width_of_codes(normalize_column(pa.array([*codes, "123456"]), settings)) == 0

@@ -9,6 +9,7 @@ import pytest
 
 import dfjoin
 from dfjoin.search.column_search import finish_search, search_column
+from dfjoin.search.distance import distance_search
 from dfjoin.search.group_hits import HeldCounts
 from dfjoin.search.modes import mode_of
 from dfjoin.search.params import search_params
@@ -59,10 +60,15 @@ def in_groups(snapshot, query, params, n_groups):
     ]
     counts = HeldCounts(np.empty(0, np.uint64), np.empty(0, np.int64), 0)
     if mode.needs_counts(params):
-        parts = [mode.count_group(group, query) for _, group in groups]
+        parts = [mode.count_group(group, query, params) for _, group in groups]
         hashes, which = np.unique(np.concatenate([part.hashes for part in parts]), return_inverse=True)
-        held = np.bincount(which, np.concatenate([part.counts for part in parts]), hashes.size).astype(np.int64)
-        counts = HeldCounts(hashes, held, sum(part.total for part in parts))
+        near = [np.zeros(part.hashes.size) if part.near is None else part.near for part in parts]
+        held, near = (
+            np.bincount(which, np.concatenate(some), hashes.size).astype(np.int64)
+            for some in ([part.counts for part in parts], near)
+        )
+        totals = sum(part.total for part in parts), sum(part.n_full for part in parts)
+        counts = HeldCounts(hashes, held, totals[0], near, totals[1])
     found = [search_group(group, numbers, query, counts, params) for numbers, group in groups]
     return merge_groups(snapshot, query, found, counts, params)
 
@@ -80,6 +86,9 @@ OPTIONS = {
     ],
     "transform": [{}, {"rank": "matched", "k": 2}, {"k": None}],
     "fuzzy": [
+        {"rank": "useful", "radius": 0.3},
+        {"rank": "useful", "k": None, "min_score": 0.0},
+        {"rank": "useful", "metric": "tokens", "families": False},
         {"rank": "matched", "k": 3},
         {"rank": "matched", "radius": 0.3, "count": "all"},
         {"rank": "matched", "metric": "tokens"},
@@ -102,3 +111,23 @@ def test_groups_of_segments_give_what_one_search_gives(lake, mode, options):
         for n_groups in (2, 4):
             found = in_groups(snapshot, query, params, n_groups)
             pd.testing.assert_frame_equal(pd.DataFrame(finish_search(snapshot, [found], params)), want)
+
+
+@pytest.mark.parametrize("is_full", [False, True], ids=["", "logs without room"])
+def test_matches_by_distance_are_as_rare_in_groups_as_in_one_search(tmp_path, monkeypatch, is_full):
+    if is_full:
+        monkeypatch.setattr(distance_search, "_ROOM", 20)  # some parts have more matches, others fewer
+    lake = dfjoin.build_lake(
+        {"a": pd.DataFrame({"n": [f"{name}s" for name in NAMES]})}, tmp_path / "ix", progress=False
+    )
+    for part in range(3):
+        frame = pd.DataFrame({"n": NAMES[4 * part : 4 * part + 9], "m": [f"{name}." for name in NAMES[:9]]})
+        lake = lake.add({f"t{part}": frame}, progress=False)
+    snapshot, params = lake.snapshot, search_params(mode="fuzzy", rank="useful", radius=0.3, min_score=0.0)
+    query = make_query(pd.Series(NAMES), snapshot.settings, name="n")
+    n_full = mode_of("fuzzy").count_group(snapshot, query, params).n_full
+    assert 0 < n_full < 4 if is_full else n_full == 0
+    one, several = search_column(snapshot, query, params), in_groups(snapshot, query, params, 3)
+    assert len(one.hits) > 2
+    np.testing.assert_array_equal(several.useful.evidence.sums, one.useful.evidence.sums)
+    assert several.useful.evidence.total_weight == one.useful.evidence.total_weight

@@ -8,29 +8,6 @@ from dfjoin.sources.readers import open_table, tables_of
 from dfjoin.types import GivenDialect
 from tests.sources import zoo
 
-NESTED = {"list", "texts", "struct", "map"}
-BINARY = {"binary", "large_binary", "fixed_binary"}
-UNSIGNED = {"uint8", "uint16", "uint32", "uint64"}
-ROUNDED = {"int64", "uint64", "decimal128", "decimal_wide", "decimal256"}
-
-FORMATS = {
-    # file: (writer, columns that the format or its writer has no type for, columns whose values come back otherwise)
-    "zoo.parquet": (zoo.write_parquet, set(), set()),
-    "zoo.feather": (zoo.write_feather, set(), set()),
-    "zoo.arrows": (zoo.write_stream, set(), set()),
-    "zoo.orc": (
-        zoo.write_orc,
-        {*UNSIGNED, "float16", "decimal256", "string_view", "time32", "time64", "duration", "category", "null"},
-        {"date64"},  # a moment
-    ),
-    "zoo.avro": (zoo.write_avro, {"uint64", "duration"}, {"category"}),  # symbols have no blanks
-    "zoo.xlsx": (
-        zoo.write_workbook,
-        {*NESTED, *BINARY, "zoned"},
-        {*ROUNDED, "float64", "empty"},  # numbers are floats, of which openpyxl writes 16 digits; no empty texts
-    ),
-}
-
 
 def read_whole(path):
     """Read the only table of a file, at once and by its record, as a join reads it; both are the same."""
@@ -44,11 +21,11 @@ def read_whole(path):
     return table
 
 
-@pytest.mark.parametrize("name", FORMATS)
+@pytest.mark.parametrize("name", zoo.FORMATS)
 def test_the_zoo_comes_back(tmp_path, name):
-    for library in {"zoo.avro": ["fastavro"], "zoo.xlsx": ["openpyxl", "python_calamine"]}.get(name, []):
+    write, cannot_hold, differ, libraries = zoo.FORMATS[name]
+    for library in libraries:
         pytest.importorskip(library)
-    write, cannot_hold, differ = FORMATS[name]
     table = zoo.without(zoo.zoo(), *cannot_hold)
     for column in cannot_hold:
         with pytest.raises(Exception):  # noqa: B017 (each writer has its own)

@@ -5,6 +5,8 @@ import decimal
 import itertools
 import json
 import sqlite3
+from collections.abc import Callable
+from typing import NamedTuple
 
 import pyarrow as pa
 from pyarrow import feather, orc, parquet
@@ -181,6 +183,41 @@ def write_duckdb(table, path):
     with duckdb.connect(str(path)) as base:
         base.register("given", table)
         base.execute("CREATE TABLE zoo AS SELECT * FROM given")
+
+
+NESTED = {"list", "texts", "struct", "map"}
+BINARY = {"binary", "large_binary", "fixed_binary"}
+UNSIGNED = {"uint8", "uint16", "uint32", "uint64"}
+ROUNDED = {"int64", "uint64", "decimal128", "decimal_wide", "decimal256"}
+
+
+class Format(NamedTuple):
+    """A kind of file: its writer, columns for which it or the writer has no type, columns that come back otherwise."""
+
+    write: Callable
+    cannot_hold: set[str] = frozenset()
+    differ: set[str] = frozenset()
+    libraries: tuple[str, ...] = ()
+
+
+FORMATS = {
+    "zoo.parquet": Format(write_parquet),
+    "zoo.feather": Format(write_feather),
+    "zoo.arrows": Format(write_stream),
+    "zoo.orc": Format(
+        write_orc,
+        {*UNSIGNED, "float16", "decimal256", "string_view", "time32", "time64", "duration", "category", "null"},
+        {"date64"},  # a moment
+    ),
+    "zoo.avro": Format(write_avro, {"uint64", "duration"}, {"category"}, ("fastavro",)),  # symbols have no blanks
+    "zoo.xlsx": Format(
+        write_workbook,
+        {*NESTED, *BINARY, "zoned"},
+        {*ROUNDED, "float64", "empty"},  # numbers are floats, of which openpyxl writes 16 digits; no empty texts
+        ("openpyxl", "python_calamine"),
+    ),
+}
+"""Files that hold the table, which are compared with it, and damaged by `tests.benchmarks.mutate_sources`."""
 
 
 TEXTS = ("string", "large_string", "string_view", "empty", "null")

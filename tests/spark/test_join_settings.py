@@ -264,6 +264,7 @@ def test_a_plan_asks_for_the_version_of_a_spark_table(spark, tmp_path):
 ADDRESSES = ["12 Main Street 90210", "1 Elm Road 10001", "n/a", "Lima"]
 
 
+@pytest.mark.slow
 def test_addresses_are_no_dates_and_dates_are_read_in_many_tasks(spark, monkeypatch):
     """What a whole column tells is decided once; only values that may be dates pass through Python."""
     spark_ext.enable(spark)

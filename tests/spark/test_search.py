@@ -17,7 +17,7 @@ import pytest
 import dfjoin
 import spark_ext
 from dfjoin.errors import ColumnNotFoundError, EngineError, InvalidParameterError, InvalidTypeError
-from spark_ext import jobs, long_search
+from spark_ext import jobs, long_search, transfer
 from spark_ext import search as spark_search
 from spark_ext.queries import query_rows
 from spark_ext.transfer import collect, to_pandas
@@ -159,6 +159,8 @@ def test_words_in_another_order_are_found_and_join(spark, build):
             found = sdf.discover_joinable("name", lake, where=where, **order, **options)
             equal(found, want)
             equal(spark_ext.pairs(found, sdf, 0), want.pairs(0))
+        counted = {"count": 2} if "rank" in order else {}
+        assert found.dfjoin.report()["tasks"] == {**counted, "search": 2, "merge": 1}
     hits = df.discover_joinable("name", lake, tables="staff", **options)
     joined = df.auto_join(hits, columns=["room"])
     assert joined["room"].fillna(0).tolist() == [1, 2, 3, 0, 0]
@@ -200,6 +202,7 @@ def test_types_and_nulls_of_the_query(spark, build):
         sdf.discover_joinable("list", lake)
 
 
+@pytest.mark.slow
 def test_a_frame_of_queries_is_one_job(spark, parted):
     spark_ext.enable(spark)
     columns = {f"q{i:02}": [f"w{j}" for j in range(i, i + 15)] for i in range(12)}
@@ -216,6 +219,7 @@ def test_a_frame_of_queries_is_one_job(spark, parted):
         spark_ext.discover_joinable_batch(renamed, parted, name="name")
 
 
+@pytest.mark.slow
 def test_groups_and_queries_are_spread_over_tasks(spark, parted, example_lake):
     """By number: a query has few bytes, and adaptive execution would make one task of them."""
     spark_ext.enable(spark)
@@ -519,11 +523,12 @@ def test_pandas_on_spark(spark, query, example_lake):
     assert "iso2" in wide.columns
 
 
+@pytest.mark.slow
 def test_long_query_columns_are_searched_by_ranges_of_their_values(spark, parted, monkeypatch):
     """Each value goes to one task, once; rows and numbers are those of pandas."""
     spark_ext.enable(spark)
     monkeypatch.setattr(spark_search, "MOST_VALUES", 12)
-    monkeypatch.setattr(long_search, "_RANGE_VALUES", 9)
+    monkeypatch.setattr(long_search, "_RANGE_VALUES", 15)
     words = [f"W{i} " for i in range(40)] + ["w3", "W 3", None, "", "na", "-", "w3"]
     dates = [f"{1 + i % 28:02}/{1 + i % 12:02}/2020" for i in range(46)] + ["13/01/2020"]
     df, sdf = pair(spark, word=words, z=list(range(47)), day=dates, few=[f"w{i % 5}" for i in range(47)])
@@ -536,7 +541,7 @@ def test_long_query_columns_are_searched_by_ranges_of_their_values(spark, parted
         assert len(want), options
         found = sdf.repartition(3).discover_joinable("word", parted, where="cluster", **options)
         equal(found, want)
-        assert found.dfjoin.report()["tasks"] == {"search": 5}, options
+        assert found.dfjoin.report()["tasks"] == {"search": 3}, options
     with monkeypatch.context() as patch:
         patch.setattr(long_search, "MOST_ROWS", 5)
         with pytest.raises(InvalidParameterError, match="`weighted` counts rows up to 5 of a Spark DataFrame, and 'w"):
@@ -553,6 +558,19 @@ def test_long_query_columns_are_searched_by_ranges_of_their_values(spark, parted
         equal(queries.dfjoin.discover_joinable_batch(parted, k=3, mode=mode, where="cluster"), want)
 
 
+def test_values_are_counted_only_where_they_may_be_many(spark, query, example_lake, caplog, tmp_path):
+    """Spark knows how few bytes a frame has: no job counts its values, and nothing is kept for a second one."""
+    caplog.set_level("INFO", "dfjoin")
+    _, sdf = query
+    sdf.write.parquet(str(tmp_path / "few"))
+    many = sdf.crossJoin(spark.range(100_000)).select("Country")
+    for frame, is_counted in ((sdf, False), (spark.read.parquet(str(tmp_path / "few")), False), (many, True)):
+        caplog.clear()
+        frame.discover_joinable("Country", example_lake, where="cluster", k=1)
+        assert ("search: count the values" in caplog.text) == is_counted
+    assert transfer.estimated_bytes(object()) is None
+
+
 def test_rows_are_kept_where_the_session_allows_it():
     class Serverless:
         def persist(self):
@@ -567,13 +585,13 @@ def test_rows_are_kept_where_the_session_allows_it():
 def test_what_a_whole_long_column_decides_is_decided_once(spark, build, monkeypatch, dayfirst):
     spark_ext.enable(spark)
     monkeypatch.setattr(spark_search, "MOST_VALUES", 3)
-    monkeypatch.setattr(long_search, "_RANGE_VALUES", 3)
+    monkeypatch.setattr(long_search, "_RANGE_VALUES", 12)
     days = pd.date_range("2024-01-01", periods=40).strftime("%Y-%m-%d").tolist()
     codes = [a + b for a in "abcdef" for b in "mnopqa"]
     lake = build({"days": pd.DataFrame({"day": days}), "codes": pd.DataFrame({"code": [*codes, "na"]})})
     texts = [f"{day[8:]}/{day[5:7]}/{day[:4]}" for day in days]
     df, sdf = pair(spark, day=[*texts, "n/a", "NA"], code=[*codes, "NA", *codes[:5]], n=list(range(42)))
-    for name in ("day", "code"):
+    for name in ("day", "code") if dayfirst is None else ("day",):
         want = df.discover_joinable(name, lake, dayfirst=dayfirst, rank="matched")
         assert len(want) or dayfirst is False
         equal(sdf.discover_joinable(name, lake, dayfirst=dayfirst, rank="matched", where="cluster"), want)

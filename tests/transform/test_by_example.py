@@ -123,6 +123,12 @@ DATES = ["2021-12-26", "2017-11-12", "2019-01-08", "2022-09-29", "2020-02-10"]
         (["720", "650", "580"], ["high", "medium", "low"], ["701", "610", "599"], ["high", "medium", "low"]),
         (["thatensures", "thatwill", "thathave"], ["ensures", "will", "have"], ["knowthat"], ["know"]),
         (["one", "twelve", "forty-two"], ["1", "12", "42"], ["ninety"], ["90"]),
+        (
+            ["0.0635", "0.0116", "0.011777"],
+            ["0.07", "0.02", "0.02"],
+            ["0.0991", "0.9951", "0.0053"],
+            ["0.1", "1", "0.01"],
+        ),
     ],
 )
 def test_everyday_transformations_are_learned(rows, targets, others, expected):
@@ -148,6 +154,23 @@ def test_a_split_by_conditions_is_less_sure_than_one_program():
     sure = [max(one.predict(["144-038 x9062"], level=0.0)["confidence"]) for one in (split[-1], split[0], whole[0])]
     assert len(split) == 2 and len(whole) == 1
     assert max(sure[:2]) < sure[2] - 0.1
+
+
+def test_what_is_unsure_of_its_own_examples_gives_these_and_no_others():
+    fahrenheit, celsius = ["19", "100", "350"], ["7.22222", "37.7778", "176.667"]
+    programs = learn_from_examples(["x"], [(text,) for text in fahrenheit], celsius, inputs=[("1",), ("50",)])
+    assert len(programs) == 3
+    given = [[made for one in programs if (made := one(text)) is not None] for text in [*fahrenheit, "1", "50"]]
+    assert given == [[text] for text in celsius] + [[], []]
+
+
+def test_a_result_is_surer_if_different_results_were_taught():
+    sure = []
+    for names in (["Ann Lee", "Bob Lee"], ["Ann Lee", "Bob Ray"]):
+        targets = [name.split()[1] for name in names]
+        (program,) = learn_from_examples(["x"], [(name,) for name in names], targets, inputs=[("Jo Day",)])
+        sure.append(program.predict(["Jo Day"], level=0.0)["confidence"][0])
+    assert sure[0] < sure[1] - 0.01
 
 
 def test_a_list_of_the_examples_is_sure():

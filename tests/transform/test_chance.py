@@ -49,6 +49,15 @@ def test_long_texts_do_not_match_by_chance_and_short_codes_may():
     assert chance_of_match(texts, texts) < 1e-6
 
 
+def test_short_codes_may_match_by_chance_where_longer_names_stand_among_them():
+    rng = np.random.default_rng(2)
+    codes = sorted({"".join(rng.choice(list("abcdefghijklmnop"), 2)) for _ in range(180)})
+    names = ["".join(rng.choice(list("abcdefghijklmnop"), 9)) for _ in range(20)]
+    outputs = [*codes[::3], "zz", "qx", "yw"]
+    alone, among = chance_of_match(outputs, codes), chance_of_match(outputs, [*codes, *names])
+    assert among == pytest.approx(alone, rel=0.05) and alone > len(codes) / 16**2
+
+
 def test_what_two_columns_share_by_chance_is_about_what_is_estimated():
     rng = np.random.default_rng(1)
 

@@ -1,5 +1,5 @@
 from dfjoin.programs.calendar_operators import MoveDate
-from dfjoin.transform.compose.date_moves import date_moves, serial_readers, serial_writers
+from dfjoin.transform.compose.moments import date_moves, serial_readers, serial_writers
 
 UNKNOWN = "T??:??:??"
 

@@ -1,6 +1,6 @@
 from dfjoin.programs.number_operators import Base
 from dfjoin.programs.text_operators import Case, EachPart, Pad
-from dfjoin.transform.compose.element_ways import element_ways
+from dfjoin.transform.compose.rewritings import element_ways
 
 
 def test_each_part_is_rewritten():

@@ -1,5 +1,5 @@
 from dfjoin.programs.code_operators import Scientific, UnitPart, WeightedSum
-from dfjoin.transform.compose.mixed_units import parts_of_units, sums_of_units
+from dfjoin.transform.compose.computations import parts_of_units, sums_of_units
 
 
 def test_texts_of_equally_many_numbers_are_sums():

@@ -1,17 +1,18 @@
-"""Columns that the caller named, related by what their values say; checked against dates and numbers of Python."""
+"""Columns related by what their values say, named or not; checked against dates and numbers of Python."""
 
 from datetime import date, timedelta
 
 import numpy as np
 import pandas as pd
 import pyarrow as pa
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import dfjoin
 from dfjoin.transform.evidence.prepared_columns import Column
 from dfjoin.transform.evidence.transform_join import TransformJoin, join_rows
-from dfjoin.transform.relations.named_operators import relate_named
+from dfjoin.transform.relations.named_operators import relate_named, relate_periods
 
 DAYS = [date(2021, 1, 4) + timedelta(days=9 * i) for i in range(110)]
 WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
@@ -83,6 +84,11 @@ def test_numbers_that_are_spelled_otherwise_are_related():
         (years, [f"{y}s" for y in range(1900, 2000, 10)], lambda y: f"{y // 10 * 10}s"),
         ([f"FY{y}" for y in years], years, lambda text: text[2:]),
         ([f"Season {y}" for y in years], years, lambda text: text[7:]),
+        ([f"Season {y}/{y + 1}" for y in years], years, lambda text: text[7:11]),
+        ([f"{y}\u2013{(y + 1) % 100:02d}" for y in years], [f"{y}-{y + 1}" for y in years], lambda text: f"{text[:4]}-{int(text[:4]) + 1}"),
+        ([7 * i for i in range(1, 60)], [f"{7 * i // 60}h {7 * i % 60}m" for i in range(1, 60)], lambda n: f"{n // 60}h {n % 60}m"),
+        ([97 * i for i in range(60)], [str(timedelta(seconds=97 * i)) for i in range(60)], lambda n: str(timedelta(seconds=n))),
+        ([f"{n} min" for n in range(5, 90)], [f"0:{n:02d}:00" if n < 60 else f"1:{n - 60:02d}:00" for n in range(5, 90)], lambda t: str(timedelta(minutes=int(t[:-4])))),
         (serials, DAYS, dict(zip(serials, DAYS, strict=True)).get),
         (seconds, DAYS, dict(zip(seconds, DAYS, strict=True)).get),
         (list(range(1, 40)), pounds, lambda n: pounds[n - 1]),
@@ -147,3 +153,54 @@ def test_a_program_in_doubt_is_proposed_with_examples_and_accepted():
 def test_the_basis_is_stored():
     join = relate_named(column("a", DAYS), column("b", [str(d)[:7] for d in DAYS[::3]])).join
     assert TransformJoin.from_dict(join.to_dict()) == join
+
+
+MONTHS = pd.date_range("2022-01-01", periods=14, freq="MS")
+SPELLED = {
+    "text": [f"{month:%b %Y}" for month in MONTHS],
+    "digits": [f"{month:%Y-%m}" for month in MONTHS],
+    "first day": MONTHS,
+    "last day": MONTHS + pd.offsets.MonthEnd(),
+}
+
+
+def unnamed(left, right, **options):
+    own, theirs = pd.DataFrame({"a": left, "x": range(50, 50 + len(left))}), pd.DataFrame({"b": right})
+    wide = dfjoin.auto_join(own, theirs.assign(y=range(len(right))), on_no_match="ignore", **options)
+    return wide, str(dfjoin.report(wide))
+
+
+@pytest.mark.parametrize("one, two", [(a, b) for a in SPELLED for b in SPELLED if a != b])
+def test_months_that_nobody_named_are_joined_however_they_are_spelled(one, two):
+    wide, report = unnamed(SPELLED[one], SPELLED[two][::-1])
+    assert wide["y"].tolist() == list(range(13, -1, -1))
+    assert "rests on what the values say: both are read as month; pass transform=False to refuse it" in report
+
+
+def test_quarters_and_weeks_that_nobody_named_are_joined():
+    quarters = pd.date_range("2020-01-01", periods=9, freq="QS")
+    assert unnamed(quarters, [f"Q{d.quarter} {d.year}" for d in quarters])[0]["y"].tolist() == list(range(9))
+    mondays = pd.date_range("2024-01-01", periods=9, freq="7D")
+    assert unnamed(mondays, ["{}-W{:02d}".format(*d.isocalendar()) for d in mondays])[0]["y"].tolist() == [*range(9)]
+
+
+def test_days_in_months_that_nobody_named_are_proposed_and_accepted():
+    days = pd.date_range("2022-01-01", periods=100)
+    refused, report = unnamed(days, [f"{day:%b %Y}" for day in days.to_period("M").unique()])
+    assert "y" not in refused and "for example 2022-01-01 = Jan 2022, 2022-01-02 = Jan 2022" in report
+    assert "both are read as month" in report and "pass transform='accept' to join by it" in report
+    wide, _ = unnamed(days, [f"{month:%b %Y}" for month in days.to_period("M").unique()], transform="accept")
+    assert wide["y"].tolist() == [day.month - 1 for day in days]
+    times = pd.date_range("2022-01-01 06:00", periods=100, freq="17h")  # calendars of two things
+    refused, report = unnamed(times, times.floor("D").unique().strftime("%d.%m.%Y"))
+    assert "y" not in refused and "what the values say" not in report
+
+
+def test_of_several_columns_of_months_the_caller_names_one():
+    left = {name: column(name, SPELLED["text"]) for name in ("start", "end")}
+    found = relate_periods(left, {"month": column("month", SPELLED["digits"])})
+    assert found.join is None
+    assert found.proposal.count("both are read as month; for example Jan 2022 = 2022-01") == 2
+    assert found.proposal.endswith("name one pair by `on` and `right_on`")
+    unread = {"a": column("a", ["x1", "x2"]), "b": column("b", ["2022-01"]), "c": column("c", range(2001, 2012))}
+    assert relate_periods(unread, left) == (None, "")

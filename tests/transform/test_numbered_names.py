@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import dfjoin
-from dfjoin.transform.evidence.numbered_names import series_chance
+from dfjoin.transform.evidence.chance import series_chance
 from tests.transform.test_named_columns import names
 
 ROMAN = ["I", "II", "III", "IV", "V", "VI", "VII", "VIII", "IX", "X", "XI", "XII"]

@@ -1,7 +1,9 @@
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pytest
 
+import dfjoin
 from dfjoin.transform.evidence.prepared_columns import as_columns
 from dfjoin.transform.evidence.transform_join import join_rows
 from dfjoin.transform.find_programs import find_programs
@@ -137,3 +139,14 @@ def test_complements_that_lie_across_by_luck_are_no_relation_while_the_others_li
     left = [*across, *strangers[:6], *within[:6]]
     right = [*(1 - across), *strangers[6:], *within[6:]]
     assert joined([f"{v:.4f}" for v in left], [f"{v:.4f}" for v in right])[0].found
+
+
+@pytest.mark.parametrize("seed", [5, 20, 21, 22])
+def test_rounding_to_a_dense_grid_is_no_relation(seed):
+    """A line through a few numbers meets most tenths once its results are rounded to tenths."""
+    rng = np.random.default_rng(seed)
+    tenths = rng.choice(np.arange(16, 52), 24, replace=False) / 10
+    minutes = np.concatenate([tenths, np.round(rng.integers(96, 306, 100) / 60, 3)])
+    index = np.round(rng.uniform(0.35, 1.45, 32), 4)
+    frames = pd.DataFrame({"minutes": minutes}), pd.DataFrame({"index": index, "x": range(32)})
+    assert "x" not in dfjoin.auto_join(*frames, on_no_match="ignore")

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from dfjoin.transform.evidence.prepared_columns import as_columns, order_rows
 from dfjoin.transform.find_programs import find_programs
-from dfjoin.transform.pairs import row_samples
-from dfjoin.transform.pairs.row_samples import sample_rows
+from dfjoin.transform.pairs import sides
+from dfjoin.transform.pairs.sides import sample_rows
 
 LETTERS = np.array(list("abcdefghijklmnopqrstuvwxyz"))
 
@@ -58,9 +58,9 @@ def test_the_rows_chosen_do_not_depend_on_their_order(texts, size, random):
 @given(st.lists(st.text("abé1 -,", max_size=6), min_size=1, max_size=40), st.integers(1, 50))
 def test_values_of_the_same_letters_have_one_number(texts, block):
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(row_samples, "_BLOCK", block)
+        patch.setattr(sides, "_BLOCK", block)
         values = columns_of(a=texts)[0].values
-        got = row_samples._hash_letters(values).tolist()
+        got = sides._hash_letters(values).tolist()
     data = bytes(values.data)
     bounds = values.offsets.tolist()
     held = [data[start:end].decode() for start, end in zip(bounds[:-1], bounds[1:], strict=True)]

@@ -50,6 +50,12 @@ def test_a_full_grid_has_density_one_and_a_sparse_one_nearly_none():
     assert sparse.density(results + 30_000, np.ones(2)).max() < 0.01
 
 
+def test_density_is_that_of_the_numbers_nearby():
+    growing = numbers([*range(1, 13), *(round(1.5**k) for k in range(7, 40))])
+    assert growing.density(np.array([5.0, 9.0]), np.ones(2)).tolist() == [1.0, 1.0]
+    assert growing.density(np.array([50_000.0]), np.ones(1))[0] < 0.001
+
+
 def test_a_result_is_compared_with_numbers_of_as_many_digits():
     mixed = numbers([*range(0, 4000, 100), *(0.37 + 97 * np.arange(41))], 0.01)
     round_one, exact = mixed.density(np.array([2000.0, 2000.01]), np.array([100.0, 0.01]))

@@ -50,6 +50,10 @@ def test_a_metric_can_be_registered(cleaned):
     assert radius_of(metric_of("manhattan"), 2.0, "absolute") == 2.0
     with pytest.raises(InvalidParameterError, match="must be \"absolute\" for the metric 'manhattan'"):
         radius_of(metric_of("manhattan"), 2.0, "fraction")
+    with pytest.raises(
+        InvalidParameterError, match="\"by_length\" belongs to the metrics 'euclidean', 'angular', got 'man"
+    ):
+        radius_of(metric_of("manhattan"), 2.0, "by_length")
 
 
 def test_what_is_no_metric_is_refused(cleaned):
@@ -68,6 +72,6 @@ def test_a_metric_is_one():
 
 def test_units_of_places_are_refused_for_texts():
     with pytest.raises(
-        InvalidParameterError, match='`radius_unit` of texts must be "fraction" or "absolute", got \'m\''
+        InvalidParameterError, match='`radius_unit` of texts must be "fraction", "by_length" or "absolute", got \'m\''
     ):
         radius_of(metric_of("euclidean"), 5.0, "m")

@@ -35,7 +35,9 @@ def test_each_vector_is_in_one_cell_by_falling_cosine(rows, monkeypatch):
 
 def test_the_reach_of_a_radius_is_on_the_safe_side():
     for radius in (0.0, 0.1, 1.0, 1.9, 2.0, 3.0):
-        reach = cell_radius(radius, 64)
+        several = cell_radius(np.array([radius / 2, radius]), 64)
+        reach = several.widest
+        assert (reach.cosine, reach.sine, reach.radius) == (several.cosines[1], several.sines[1], radius)
         assert -1 <= reach.cosine <= max(-1.0, 1 - radius**2 / 2) and 0 < reach.error < 1e-4
         assert reach.sine**2 + reach.cosine**2 >= 1
 

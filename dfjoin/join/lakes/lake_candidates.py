@@ -7,6 +7,8 @@ from dataclasses import dataclass, replace
 from time import monotonic
 from typing import Any
 
+import pandas as pd
+
 from dfjoin.errors import InvalidParameterError, TableChangedError, TableReadError, shortlist
 from dfjoin.join.keys import KeyColumns
 from dfjoin.join.lakes.novelty import IndexedKey, adds_columns, adds_columns_by_index
@@ -14,21 +16,58 @@ from dfjoin.join.lakes.second_column import find_key_of_two, find_second_column
 from dfjoin.join.near_frames import NEAR_MODES
 from dfjoin.join.options import JoinOptions
 from dfjoin.join.plan import JoinStep, json_label
-from dfjoin.join.relation_kinds import distance_relation
-from dfjoin.join.rows.date_columns import asof_dates
 from dfjoin.join.rows.dated_rows import KeyLink
 from dfjoin.join.rows.execute import RightSide, relationship_of
 from dfjoin.join.rows.read_rows import TableRows, columns_to_add, link_keys, read_rows
 from dfjoin.join.rows.report import JoinAccount
+from dfjoin.join.saved_relation import distance_relation
 from dfjoin.search.candidates import JoinCandidates
 from dfjoin.search.distance.distance_join import with_partners, with_precision
 from dfjoin.search.found import RowName, SearchContext, name_of_row
 from dfjoin.search.period_search import PeriodCandidate
 from dfjoin.search.query import QueryColumn
 from dfjoin.search.usefulness.key_columns import has_dates_alone
+from dfjoin.store.overview import describe_table
+from dfjoin.store.snapshot import Snapshot
 from dfjoin.store.table import LakeTable, content_of
+from dfjoin.values.header_meaning import is_year_name
+from dfjoin.values.periods import read_periods
 
-__all__ = ["LakeCandidates"]
+__all__ = ["LakeCandidates", "asof_dates", "date_columns"]
+
+
+def date_columns(snapshot: Snapshot, table: str) -> list[str]:
+    """Return the columns of a table that hold dates or periods, by its catalogue.
+
+    Parameters
+    ----------
+    snapshot : Snapshot
+    table : str
+
+    Returns
+    -------
+    list of str
+        Columns of dates; whole numbers under the name of a year; texts whose samples are periods of one granularity.
+    """
+    columns = describe_table(snapshot, table)["columns"]
+    found = []
+    for row in columns.itertuples(index=False):
+        is_year = is_year_name(row.column)
+        if row.kind == "date" or (row.kind in ("text", "integer") and _are_periods(list(row.samples), is_year)):
+            found.append(row.column)
+    return found
+
+
+def _are_periods(samples: list[Any], is_year: bool) -> bool:
+    return bool(samples) and read_periods(pd.Series([str(text) for text in samples]), is_year=is_year) is not None
+
+
+def asof_dates(snapshot: Snapshot, table: str, label: Any, keys: list[str]) -> list[str]:
+    """Return the columns by which rows of a table are dated: that of the frame's name, else all but the keys."""
+    found = [name for name in date_columns(snapshot, table) if name not in keys]
+    same = [name for name in found if name.strip().casefold() == str(label).strip().casefold()]
+    return same or found
+
 
 _MOST_EXTENDED = 5
 """Candidates of one column that a second column is looked for."""

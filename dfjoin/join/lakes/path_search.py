@@ -8,7 +8,9 @@ from fnmatch import fnmatchcase
 from functools import cached_property
 from typing import Any, NamedTuple
 
+import numpy as np
 import pandas as pd
+import pyarrow as pa
 
 from dfjoin import _validation as check
 from dfjoin.errors import (
@@ -21,19 +23,20 @@ from dfjoin.errors import (
 )
 from dfjoin.index.catalog import KINDS
 from dfjoin.join.keys import KeyColumns
+from dfjoin.join.lakes.lake_candidates import date_columns
 from dfjoin.join.lakes.lake_join import join_candidates, join_plan
-from dfjoin.join.lakes.related_table import TableRelations
 from dfjoin.join.lakes.second_column import find_second_column
 from dfjoin.join.lakes.table_hops import FrameKeys, ReachedTable, TableHop, UnreachedTable, path_keys
 from dfjoin.join.options import JoinOptions, join_options
 from dfjoin.join.plan import JoinPlan, JoinStep, json_label
-from dfjoin.join.rows.date_columns import date_columns
+from dfjoin.join.relation.frame_relation import choose_relation
+from dfjoin.join.relation.similar_keys import is_named_by_words
 from dfjoin.join.rows.report import JoinAccount
 from dfjoin.join.rows.right_facts import TableFacts
 from dfjoin.join.rows.several_rules import rules_by_kind
 from dfjoin.search.candidates import JoinCandidates
 from dfjoin.search.column_search import search_columns, search_queries
-from dfjoin.search.discover import make_key, query_columns
+from dfjoin.search.discover import has_composite_key, make_key, query_columns
 from dfjoin.search.modes import mode_of
 from dfjoin.search.params import SearchParams, search_params
 from dfjoin.search.period_search import find_period_candidates
@@ -42,8 +45,76 @@ from dfjoin.search.usefulness.key_columns import reason_against_key
 from dfjoin.store.snapshot import Snapshot
 from dfjoin.store.table import LakeTable
 from dfjoin.values.header_meaning import says_nothing_alone
+from dfjoin.values.value_set import ValueSet
 
-__all__ = ["PathLead", "PathOptions", "PathSearch", "path_options"]
+__all__ = ["PathLead", "PathOptions", "PathSearch", "TableRelations", "path_options"]
+
+_MOST_LEFT = 5_000
+"""Keys that equality may leave on either side: so many take about a second, and a search reads dozens of tables."""
+
+
+class TableRelations:
+    """The relations of keys of frames with keys of tables; tables with the same keys are related once.
+
+    Parameters
+    ----------
+    options : JoinOptions
+        `transform`, `fuzzy`, `precision` and `threshold`.
+    """
+
+    def __init__(self, options: JoinOptions) -> None:
+        self._options = options
+        self._known: dict[Any, dict[str, Any] | None] = {}
+
+    def complete(self, left: KeyColumns, table: LakeTable, step: JoinStep) -> JoinStep:
+        """Let a step relate keys that are not equal, where `dfjoin.auto_join` of two frames would.
+
+        Parameters
+        ----------
+        left : KeyColumns
+            The frame; its key columns alone are looked at.
+        table : LakeTable
+        step : JoinStep
+            By equal keys.
+
+        Returns
+        -------
+        JoinStep
+            With a relation, if equality leaves texts of both sides alone and programs or likeness join more of them;
+            else the step as it was given, as for keys of several columns and for periods.
+
+        Notes
+        -----
+        The key column of the table is read whole. The decision is that of two frames whose keys are named, see
+        `dfjoin.join.relation.frame_relation.choose_relation`. Codes whose letters tell nothing are not tried, nor more
+        than 5,000 keys that equality leaves: of each table that would take seconds.
+        """
+        options = self._options
+        if not options.is_relation_allowed or len(step.on) != 1 or step.relation is not None or step.period is not None:
+            return step
+        own = KeyColumns(left.frame[list(step.on)], left.settings)
+        if own.query(0).profile.kind != "text":
+            return step
+        right = KeyColumns(table.to_frame(list(table.batches(step.right_on)), step.right_on), table.settings)
+        if not _is_quick(own.values(0), right.values(0)):
+            return step
+        keys = list(step.on), list(step.right_on)
+        contents = tuple(side.values(0).hashes.tobytes() for side in (own, right))
+        key = (*step.on, *step.right_on, *map(hash, contents))
+        if key not in self._known:
+            relation, _ = choose_relation(own, right, keys, keys, options)
+            self._known[key] = None if relation is None else relation.saved().to_dict()
+        return step if self._known[key] is None else replace(step, relation=self._known[key])
+
+
+def _is_quick(own: ValueSet, theirs: ValueSet) -> bool:
+    """Tell whether few keys are left that are names, by which programs and likeness may relate them."""
+    left = [np.flatnonzero(~np.isin(a.hashes, b.hashes)) for a, b in ((own, theirs), (theirs, own))]
+    if max(map(np.size, left)) > _MOST_LEFT:
+        return False
+    texts = [pa.array(values.values(), pa.string()) for values in (own, theirs)]
+    return all(is_named_by_words(side, False) for side in texts)
+
 
 _OBSTACLES = (TableChangedError, TableReadError, InvalidParameterError, ColumnNotFoundError, JoinExpansionError)
 """Errors for which a table is passed over."""
@@ -85,7 +156,7 @@ class PathOptions:
     tables, exclude : sequence of str or None
         Patterns of the tables that may be joined, and of those that may not.
     join : JoinOptions
-        `mode`, `aggregate` and `on_stale` of each join.
+        `mode`, `radius`, `radius_unit`, `metric`, `aggregate` and `on_stale` of each join.
     as_of : label or None
         Column of the frame that holds a date: only rows of the lake that are dated before are joined, and only tables
         that have a column of dates.
@@ -171,6 +242,9 @@ class PathSearch:
             exclude=None if options.exclude is None else list(options.exclude),
             pad=options.join.pad,
             dayfirst=options.join.dayfirst,
+            radius=options.join.radius,
+            radius_unit=options.join.radius_unit,
+            metric=options.join.metric,
         )
         mode_of(options.join.mode).check(snapshot)
         self._n_extended = 0
@@ -250,10 +324,14 @@ class PathSearch:
         return found
 
     def _key_leads(self, key: tuple[Any, ...], seen: set[str]) -> list[PathLead]:
-        """Find the candidates of a key of several columns of the frame."""
+        """Find the candidates of a key of several columns of the frame, or of a point of several coordinates."""
         threshold, min_score = self._options.threshold, self._options.min_score
         params = replace(self._params, threshold=threshold, min_score=min_score, families=False)
-        hits = search_columns(self._snapshot, make_key(self._df, list(key), self._snapshot, params), params)
+        if has_composite_key(list(key), params):
+            hits = search_columns(self._snapshot, make_key(self._df, list(key), self._snapshot, params), params)
+        else:
+            queries = query_columns(self._df, list(key), self._snapshot, params)
+            hits = search_queries(self._snapshot, queries, params, is_first=False)
         leads = [lead for hit in _hits(hits) for lead in self._lead(None, key, hit)]
         return [lead for lead in leads if lead.hop.table not in seen]
 

@@ -14,7 +14,17 @@ from dfjoin.join.plan import JoinStep
 from dfjoin.join.rows.report import JoinAccount
 from dfjoin.search.key_query import joined_names
 
-__all__ = ["FrameKeys", "ReachedTable", "TableHop", "UnreachedTable", "path_keys", "path_stem", "path_text", "product"]
+__all__ = [
+    "FrameKeys",
+    "ReachedTable",
+    "TableHop",
+    "UnreachedTable",
+    "WaitingTables",
+    "path_keys",
+    "path_stem",
+    "path_text",
+    "product",
+]
 
 FrameKeys = tuple[tuple[Any, ...], ...]
 """Keys of a frame, each of one column or of several."""
@@ -163,6 +173,20 @@ class UnreachedTable:
 
     hops: tuple[TableHop, ...]
     reason: str
+
+
+@dataclass(frozen=True)
+class WaitingTables:
+    """The tables that are joined next, at one distance from the frame.
+
+    Parameters
+    ----------
+    n_hops : int
+    tables : tuple of str
+    """
+
+    n_hops: int
+    tables: tuple[str, ...]
 
 
 def path_text(hops: Sequence[TableHop]) -> str:

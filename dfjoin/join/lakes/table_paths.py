@@ -9,7 +9,7 @@ import pandas as pd
 
 from dfjoin.frames.given_frame import frame_of
 from dfjoin.join.lakes.path_search import PathOptions, PathSearch
-from dfjoin.join.lakes.table_hops import ReachedTable, UnreachedTable, path_text, product
+from dfjoin.join.lakes.table_hops import ReachedTable, UnreachedTable, WaitingTables, path_text, product
 from dfjoin.search.discover import check_frame
 from dfjoin.search.key_query import joined_names
 from dfjoin.store.snapshot import Snapshot
@@ -25,7 +25,9 @@ def reach_tables(
     snapshot: Snapshot,
     options: PathOptions,
     is_key: Callable[[ReachedTable, str], bool] | None = None,
-) -> Iterator[ReachedTable | UnreachedTable]:
+    *,
+    with_waiting: bool = False,
+) -> Iterator[ReachedTable | UnreachedTable | WaitingTables]:
     """Join a frame with each table that it reaches, and yield the tables, the nearest first.
 
     Parameters
@@ -35,10 +37,12 @@ def reach_tables(
     options : PathOptions
     is_key : callable, optional
         Told a table that was reached and one of its columns: whether the column may be the key of a further join.
+    with_waiting : bool
+        Yield the tables of each distance, too, before the first of them is read.
 
     Yields
     ------
-    ReachedTable or UnreachedTable
+    ReachedTable, UnreachedTable or WaitingTables
         Each table once, by its shortest path; of equally short ones by the most useful. Of one distance the most
         useful first.
 
@@ -56,6 +60,9 @@ def reach_tables(
     for number in range(options.max_hops):
         leads = [lead for start in starts for lead in search.leads(start, seen)]
         leads.sort(key=lambda lead: (-lead.usefulness, lead.hop.table, lead.hop.column))
+        waiting = tuple(dict.fromkeys(lead.hop.table for lead in leads if lead.hop.table not in seen))
+        if waiting and with_waiting:
+            yield WaitingTables(number + 1, waiting)
         starts = []
         n_joined = 0
         for lead in leads:

@@ -15,22 +15,16 @@ from dfjoin.join.keys import KeyColumns
 from dfjoin.join.relation.key_relation import DistinctKeys, KeyPairs, Relation
 from dfjoin.kernels.sorting import distinct_numbers
 from dfjoin.search.query import QueryColumn
-from dfjoin.transform.evidence.chance import evidence_bits
+from dfjoin.transform.evidence.chance import MIN_BITS, evidence_bits
 from dfjoin.values.key_index import KeyIndex
 
 __all__ = ["break_ties"]
 
-_MIN_UNIQUE = 10
-"""Keys of one row on both sides that tell which columns agree."""
 _MAX_UNIQUE = 500
-_MAX_TIED_SHARE = 0.3
-"""Share of the keys that may stand in several rows on both sides: more are no ties, but the nature of the relation."""
 _MAX_TIED = 200
 _MAX_CELLS = 64
 """Pairs of rows of one key that are compared."""
 _MAX_COLUMNS = 20
-_MIN_AGREEING = 0.8
-_MIN_BITS = 10.0
 _MARGIN = 2.0
 """Bits by which a pair of rows must be worse than the best of either row, to be given up."""
 _NUMBER = re.compile(r"\d+")
@@ -63,8 +57,8 @@ def break_ties(relation: Relation, left: KeyColumns, right: KeyColumns) -> Relat
     Notes
     -----
     Two presidents of one name, in two lists, are four pairs of rows, and two of them are wrong. Keys that stand
-    in one row on either side show which pairs of columns agree (in four fifths of the rows, and by 10 bits more than if
-    rows were paired at random): cells of equal value, or of which one holds all numbers of the other. These
+    in one row on either side show which pairs of columns agree (by 10 bits more than if rows were paired at random):
+    cells of equal value, or of which one holds all numbers of the other. These
     columns are witnesses for keys of several rows, each with the logarithm of how much more often it agrees
     for partners than for others (Fellegi and Sunter 1969). A pair of rows is given up if it is worse than the best
     pair of both its rows by 2 bits, and the pairs that stay make each row a partner of the same rows as its
@@ -78,7 +72,7 @@ def break_ties(relation: Relation, left: KeyColumns, right: KeyColumns) -> Relat
     counts = [np.bincount(rows[rows >= 0], minlength=n_sets) for rows in members]
     tied = np.flatnonzero((counts[0] > 1) & (counts[1] > 1))
     unique = np.flatnonzero((counts[0] == 1) & (counts[1] == 1))
-    if not 0 < tied.size <= min(_MAX_TIED, _MAX_TIED_SHARE * n_sets) or unique.size < _MIN_UNIQUE:
+    if not 0 < tied.size <= _MAX_TIED:
         return relation
     sides = left.candidates()[:_MAX_COLUMNS], right.candidates()[:_MAX_COLUMNS]
     firsts = [_first_rows(rows, n_sets)[unique[:_MAX_UNIQUE]] for rows in members]
@@ -157,7 +151,7 @@ def _witnesses(
     for own, theirs in product(range(len(sides[0])), range(len(sides[1]))):
         mine, others = texts[0][own], texts[1][theirs]
         agreeing = [seen for a, b in zip(mine, others, strict=True) if (seen := _agrees(a, b)) is not None]
-        if len(agreeing) < max(_MIN_UNIQUE, n / 2) or sum(agreeing) < _MIN_AGREEING * len(agreeing):
+        if not agreeing or 2 * len(agreeing) < n:
             continue
         strange = [
             seen
@@ -167,7 +161,7 @@ def _witnesses(
         ]
         usual = (sum(strange) + 0.5) / (len(strange) + 1)
         share = (sum(agreeing) + 0.5) / (len(agreeing) + 1)
-        if evidence_bits(sum(agreeing), len(agreeing), usual) >= _MIN_BITS:
+        if evidence_bits(sum(agreeing), len(agreeing), usual) >= MIN_BITS:
             found.append(_Witness(own, theirs, math.log2(share / usual), math.log2((1 - share) / (1 - usual))))
     return found
 

@@ -10,8 +10,6 @@ from numpy.typing import NDArray
 from dfjoin.errors import InvalidParameterError
 from dfjoin.join.keys import KeyColumns
 from dfjoin.join.relation.key_evidence import (
-    MIN_ONE_SIDED,
-    MIN_ONE_SIDED_UNNAMED,
     is_row_number,
     names_agree,
     one_sided,
@@ -23,6 +21,7 @@ from dfjoin.search.query import QueryColumn
 from dfjoin.search.usefulness.pair_score import score_pair
 from dfjoin.search.usefulness.ranking import VERDICTS
 from dfjoin.values.key_index import Vocabulary
+from dfjoin.values.shares import HALF, MOST
 
 __all__ = ["EqualKeys", "choose_equal_keys", "reason_against_padded"]
 
@@ -126,7 +125,8 @@ def _repeated(own: QueryColumn, theirs: QueryColumn, numbers: NDArray[np.int64])
     is_shared = numbers >= 0
     rows = own.values.row_counts()[is_shared], theirs.values.row_counts()[numbers[is_shared]]
     share = one_sided(*rows)
-    if share >= (MIN_ONE_SIDED if names_agree(own.name, theirs.name) else MIN_ONE_SIDED_UNNAMED):
+    # names differ, as of one row's person and another one's spouse: then nearly every key stands in one row of a side
+    if share >= (HALF if names_agree(own.name, theirs.name) else MOST):
         return share, ""
     return share, (
         f"no key: a shared value stands in {rows[0].mean():.1f} rows on the left and {rows[1].mean():.1f} on the "

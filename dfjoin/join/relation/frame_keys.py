@@ -11,13 +11,13 @@ from dfjoin.errors import ColumnNotFoundError, InvalidParameterError, InvalidTyp
 from dfjoin.join.keys import KeyColumns
 from dfjoin.join.options import JoinOptions
 from dfjoin.programs.program import MAX_COLUMNS
-from dfjoin.search.lost_zeros import LostZeros, find_lost_zeros_between, is_clearly_more
 from dfjoin.search.query import QueryColumn
+from dfjoin.search.spellings import LostZeros, find_lost_zeros_between, is_clearly_more
 from dfjoin.values.frames import select_column
+from dfjoin.values.shares import KEY_UNIQUENESS
 
 __all__ = ["KeyLabels", "are_enough", "find_lost_zeros", "leaves_texts", "named_keys"]
 
-_KEY_UNIQUENESS = 0.8
 
 KeyLabels = tuple[list[Any], list[Any]]
 """The key columns of the left frame, and those of the right one."""
@@ -79,7 +79,7 @@ def are_enough(left: KeyColumns, right: KeyColumns, keys: KeyLabels, is_named: b
 def _is_key(side: KeyColumns, label: Any) -> bool:
     """Tell whether a column's values are nearly all different."""
     values = side.values(side.position(label))
-    return len(values) >= _KEY_UNIQUENESS * int(np.count_nonzero(values.codes >= 0))
+    return len(values) >= KEY_UNIQUENESS * int(np.count_nonzero(values.codes >= 0))
 
 
 def leaves_texts(left: KeyColumns, right: KeyColumns, keys: KeyLabels, least: float) -> bool:

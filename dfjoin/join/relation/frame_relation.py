@@ -15,7 +15,7 @@ from dfjoin.errors import InvalidTypeError
 from dfjoin.join.keys import KeyColumns
 from dfjoin.join.options import JoinOptions
 from dfjoin.join.relation.frame_keys import KeyLabels, are_enough, leaves_texts
-from dfjoin.join.relation.key_evidence import MIN_ONE_SIDED, MIN_ONE_SIDED_UNNAMED, is_row_number
+from dfjoin.join.relation.key_evidence import is_row_number
 from dfjoin.join.relation.key_relation import KINDS, Relation
 from dfjoin.join.relation.relate import relate
 from dfjoin.kernels.sorting import distinct_numbers
@@ -26,20 +26,14 @@ from dfjoin.values.cells import CONVERSION_ERRORS, cell_texts
 from dfjoin.values.key_index import expand_pairs
 from dfjoin.values.names import clean_names
 from dfjoin.values.profile import has_fractions
+from dfjoin.values.shares import FEW, HALF, HARDLY_ANY, MOST, NEARLY_ALL
 
 __all__ = ["choose_relation", "reason_against_relation", "text_columns", "texts_of"]
 
 _LEFT_OVER = 0.03
 """Share of the values of both sides from which more than equality is tried for the rest."""
-_POOR = 0.1
-"""Share of the values of both sides that equality leaves, from which relations of other columns are looked for."""
 _MAX_MEASURES = 200_000
 """Rows up to which columns of fractions that are not named are looked at as keys: writing them takes a while."""
-_WIDER = 1.1
-"""Rows that a relation of other columns must join, over those of equal keys."""
-_MIN_SAME = 0.9
-"""Share of the rows with an equal key that such a relation must join with the same rows, where it joins both."""
-_MIN_BOTH = 5
 
 
 def choose_relation(
@@ -65,7 +59,7 @@ def choose_relation(
     if not leaves_texts(left, right, equal, _LEFT_OVER):
         return None, []
     relation, tried = _find_relation(left, right, equal, options, equals_first=True)
-    if named is None and leaves_texts(left, right, equal, _POOR):
+    if named is None and leaves_texts(left, right, equal, HARDLY_ANY):
         relation = _find_wider_relation(left, right, equal, relation, options)
     return relation, tried
 
@@ -123,7 +117,7 @@ def reason_against_relation(
         for step in piece.all_steps
     )
     share = relation.one_sided()
-    if not (reads_one and share < MIN_ONE_SIDED) and (is_made or share >= MIN_ONE_SIDED_UNNAMED):
+    if not (reads_one and share < HALF) and (is_made or share >= MOST):
         return ""
     columns = f"{' + '.join(relation.left_columns)} = {' + '.join(relation.right_columns)}"
     return f"{columns}: no key: rows have several partners on both sides; name it by `on` if that is meant"
@@ -132,7 +126,7 @@ def reason_against_relation(
 def _find_wider_relation(
     left: KeyColumns, right: KeyColumns, equal: KeyLabels, relation: Relation | None, options: JoinOptions
 ) -> Relation | None:
-    """Look for a relation of other columns that joins the same rows as equal keys do, and clearly more.
+    """Look for a relation of other columns that joins the same rows as equal keys do, and more.
 
     ``Province`` without its last word may relate all rows of two tables, whose capitals are equal in half of them.
     That both relations join the same rows, where both do, is evidence for either. Returns the relation that is known of
@@ -149,7 +143,7 @@ def _find_wider_relation(
     rows, found_rows = (distinct_numbers(pairs // n_right) for pairs in (same, found))
     both = np.intersect1d(rows, found_rows, assume_unique=True)
     agreeing = distinct_numbers(np.intersect1d(same, found, assume_unique=True) // n_right)
-    is_better = found_rows.size >= _WIDER * rows.size and agreeing.size >= max(_MIN_BOTH, _MIN_SAME * both.size)
+    is_better = found_rows.size > rows.size and agreeing.size >= max(FEW, NEARLY_ALL * both.size)
     return wider if is_better else relation
 
 

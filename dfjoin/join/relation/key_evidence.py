@@ -12,11 +12,10 @@ from numpy.typing import NDArray
 
 from dfjoin.join.keys import KeyColumns
 from dfjoin.search.query import QueryColumn
-from dfjoin.transform.evidence.chance import SAMPLE_VALUES, chance_of_match, evidence_bits
+from dfjoin.transform.evidence.chance import MIN_BITS, SAMPLE_VALUES, chance_of_match, evidence_bits
+from dfjoin.values.shares import FEW, HALF, MOST, NEARLY_ALL, NEARLY_EVERY, SOME
 
 __all__ = [
-    "MIN_ONE_SIDED",
-    "MIN_ONE_SIDED_UNNAMED",
     "is_row_number",
     "names_agree",
     "one_sided",
@@ -25,19 +24,9 @@ __all__ = [
     "rows_contradict",
 ]
 
-MIN_ONE_SIDED = 0.5
-"""Pairs of rows of a relation of one to one, or of many to one, over those of a key: a key has at least this share."""
-MIN_ONE_SIDED_UNNAMED = 0.8
-"""The same where the names of the columns do not agree, as of one row's person and another one's spouse, and for
-likeness and normal forms of names of columns that nobody named."""
-_STRICTLY_ONE_SIDED = 0.95
-"""The same for keys that only their names speak for."""
-_MIN_BITS = 10.0
 _SHORT = 3.5
 """Mean length of texts up to which they are codes, which meet by accident."""
 _GRID_KINDS = ("integer", "decimal")
-_DENSE = 0.9
-"""Share of the numbers between the smallest and the largest that row numbers fill."""
 _GENERIC = frozenset(
     (
         *(
@@ -62,14 +51,6 @@ _GENERIC = frozenset(
     )
 )
 """Words of column names that say nothing about what is counted."""
-_MIN_AGREEING = 0.8
-"""Share of the rows of one key that have the same value in another pair of columns, which speaks for the key."""
-_MIN_DISPLACED = 0.2
-"""Share of the names of both sides that stand in another row than that of their code, which speaks against the code,"""
-_FEWEST_DISPLACED = 3
-"""and how many there must be."""
-_MAX_EXPECTED = 0.5
-_MIN_AGREEMENT_BITS = 10.0
 _MIN_ROWS = 8
 _MAX_ROWS = 1_000
 _MAX_COLUMNS = 30
@@ -98,7 +79,7 @@ def is_row_number(column: QueryColumn) -> bool:
     profile = column.profile
     if not profile.has_range or not column.is_unique or not 0 <= profile.min_integer <= 1 or len(column.values) < 2:
         return False
-    return len(column.values) >= _DENSE * (profile.max_integer - profile.min_integer + 1)
+    return len(column.values) >= NEARLY_ALL * (profile.max_integer - profile.min_integer + 1)
 
 
 def one_sided(own: NDArray[np.int64], theirs: NDArray[np.int64]) -> float:
@@ -134,16 +115,20 @@ def reason_against(
     Integers, and short codes of which the other column lacks some, need evidence: the shared values must be more than
     chance explains (`chance.chance_of_match`), by 10 bits and the logarithm of the number of pairs; or the
     names agree and, of integers, each value stands in one row on one side. Days are days, and longer texts are not
-    equal by accident as often as half of them.
+    equal by accident as often as half of them, unless that is one of two or three: ``male`` is a capital, too.
     """
     is_number = are_integers or own.profile.kind in _GRID_KINDS or theirs.profile.kind in _GRID_KINDS
-    if not is_number and (matched == len(own.values) or not _is_short(own) or own.profile.kind == "date"):
+    is_whole = matched == len(own.values)
+    is_one = matched == 1 < len(theirs.values)
+    if not is_number and (is_whole or own.profile.kind == "date" or not (is_one or _is_short(own))):
         return ""
-    if names_agree(own.name, theirs.name) and (share >= _STRICTLY_ONE_SIDED or not is_number):
+    if names_agree(own.name, theirs.name) and (share >= NEARLY_EVERY or not is_number):
         return ""
+    if is_one and not is_number:
+        return "one value of several is shared, which chance may explain"
     chance = chance_of_match(_sample(own), _sample(theirs)) * max(1.0, len(theirs.values) / SAMPLE_VALUES)
     bits = evidence_bits(matched, len(own.values), min(1.0, chance))
-    needed = _MIN_BITS + math.log2(max(1, n_pairs))
+    needed = MIN_BITS + math.log2(max(1, n_pairs))
     if bits >= needed:
         return ""
     return f"chance may explain the shared values ({bits:.0f} bits of evidence, {needed:.0f} needed)"
@@ -175,7 +160,7 @@ def rows_agree(left: KeyColumns, right: KeyColumns, own: QueryColumn, theirs: Qu
     paired at random, and if that is 10 bits of evidence.
     """
     mine, others = _cells_of_matched(left, right, own, theirs)
-    needed = _MIN_AGREEMENT_BITS + math.log2(max(1, len(mine) * len(others)))
+    needed = MIN_BITS + math.log2(max(1, len(mine) * len(others)))
     return any(_agree(some, other, needed) for some in mine for other in others)
 
 
@@ -211,14 +196,14 @@ def _are_names(column: QueryColumn) -> bool:
     """Tell whether a column names its rows: texts longer than codes, nearly all different."""
     n_present = int((column.values.codes >= 0).sum())
     is_text = column.profile.kind not in (*_GRID_KINDS, "date")
-    return is_text and not _is_short(column) and len(column.values) >= max(_MIN_ROWS, _DENSE * n_present)
+    return is_text and not _is_short(column) and len(column.values) >= max(_MIN_ROWS, NEARLY_ALL * n_present)
 
 
 def _displaced(mine: _CellsOf, other: _CellsOf) -> bool:
     """Tell whether names that both sides have stand in other rows."""
     is_known = mine[1] & other[1] & np.isin(mine[0], other[2])
     n_known, n_equal = int(is_known.sum()), int((is_known & (mine[0] == other[0])).sum())
-    return n_known >= _MIN_ROWS and n_known - n_equal >= max(_FEWEST_DISPLACED, _MIN_DISPLACED * n_known)
+    return n_known >= _MIN_ROWS and n_known - n_equal >= max(FEW, SOME * n_known)
 
 
 def _cells_of_matched(
@@ -250,10 +235,10 @@ def _agree(mine: _CellsOf, other: _CellsOf, needed: float) -> bool:
     n = int(present.sum())
     some, others = mine[0][present], other[0][present]
     n_equal = int((some == others).sum())
-    if n < _MIN_ROWS or n_equal < _MIN_AGREEING * n:
+    if n < _MIN_ROWS or n_equal < MOST * n:
         return False
     values, counts = np.unique(some, return_counts=True)
     their_values, their_counts = np.unique(others, return_counts=True)
     _, at, their_at = np.intersect1d(values, their_values, return_indices=True)
     expected = float((counts[at] * their_counts[their_at]).sum()) / n**2
-    return expected <= _MAX_EXPECTED and evidence_bits(n_equal, n, expected) >= needed
+    return expected <= HALF and evidence_bits(n_equal, n, expected) >= needed

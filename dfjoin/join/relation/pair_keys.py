@@ -16,11 +16,10 @@ from dfjoin.join.relation.similar_keys import TextColumns
 from dfjoin.programs.program import Program
 from dfjoin.transform.evidence.transform_join import RowJoin, TransformJoin, join_rows
 from dfjoin.values.key_index import pair_codes
+from dfjoin.values.shares import HALF
 
 __all__ = ["RestMatcher", "marked_pairs", "pair_keys", "texts_to_compare"]
 
-_MIN_SHARE_CUT = 0.5
-"""Share of either column that programs relate, from which likeness compares what they cut out of the other keys."""
 _MAX_COMPARED = 50_000
 """Pairs of each program whose texts are compared as they are written."""
 
@@ -91,7 +90,7 @@ def texts_to_compare(programs: TransformJoin, left: DistinctKeys, right: Distinc
     if _are_apart(programs, left, right):
         return left.as_struct(), right.as_struct()
     covered = max(programs.source_coverage, programs.target_coverage)
-    if covered < _MIN_SHARE_CUT and len(left.columns) == len(right.columns) == 1:
+    if covered < HALF and len(left.columns) == len(right.columns) == 1:
         return left.texts(), right.texts()
     is_forward = programs.direction != "right_to_left"
     source, target = (left, right) if is_forward else (right, left)

@@ -30,36 +30,30 @@ from dfjoin.transform.find_programs import find_programs
 from dfjoin.transform.pairs.casing import spell_as_targets
 from dfjoin.transform.pairs.read_constants import read_constants
 from dfjoin.transform.pairs.sides import Needs
-from dfjoin.transform.relations.named_operators import ACCEPT, relate_named
+from dfjoin.transform.relations.named_operators import ACCEPT, Named, relate_named, relate_periods
 from dfjoin.transform.relations.relate_entities import relate_entities
 from dfjoin.transform.relations.relate_names import relate_names
+from dfjoin.values.shares import FEW, NEARLY_ALL, SOME
 
 __all__ = ["relate", "relate_again"]
 
 
 _QUICK_KEYS = 100_000
 """Keys up to which a fuzzy join takes less than a minute on two cores."""
-_MIN_ALIKE = 3
-_MIN_SHARE_ALIKE = 0.2
-"""Keys, and share of the keys of one side, that likeness has to join where nobody named the columns: two columns of
-short texts have some that are alike."""
-_MIN_NONE_EQUAL = 6
-_MIN_SHARE_NONE_EQUAL = 0.4
-"""The same where no key is equal: of things that two tables spell differently, some are spelled alike, whereas
-different things of one list, models of one maker, have names that resemble each other."""
-_MIN_PROPOSED = 0.9
-"""Share of the values of one side that a program in doubt has to explain to be proposed."""
 _QUICK_REST = 50_000
 """Keys up to which it is tried for what equality leaves."""
 
 
 def _is_common(pairs: KeyPairs, n_left: int, n_right: int) -> bool:
-    """Tell whether pairs join enough of the keys of one side to relate two columns that nobody named."""
+    """Tell whether pairs join enough of the keys of one side to relate two columns that nobody named.
+
+    Two columns of short texts have some that are alike. Where no key is equal, it takes twice as many: of things
+    that two tables spell differently, some are spelled alike, whereas different things of one list, models of one
+    maker, have names that resemble each other.
+    """
     counts = count_distinct(pairs.left, n_left), count_distinct(pairs.right, n_right)
-    least, least_share = _MIN_ALIKE, _MIN_SHARE_ALIKE
-    if not (pairs.kinds == KINDS.index("equal")).any():
-        least, least_share = _MIN_NONE_EQUAL, _MIN_SHARE_NONE_EQUAL
-    return min(counts) >= least and max(counts[0] / n_left, counts[1] / n_right) >= least_share
+    times = 1 if (pairs.kinds == KINDS.index("equal")).any() else 2
+    return min(counts) >= times * FEW and max(counts[0] / n_left, counts[1] / n_right) >= times * SOME
 
 
 def relate(
@@ -182,10 +176,35 @@ def _find_programs(
         proposed = proposal or _proposal(found, left, right)
         if proposed:
             return programs, [proposed, *programs.tried]
+    periods = _by_periods(programs, left, right, is_named, options)
+    if periods.join is not None:
+        return periods.join, []
+    if periods.proposal:
+        return programs, [periods.proposal, *programs.tried]
     if options.examples is None:
         programs = read_constants(programs, left, right)
     programs = spell_as_targets(programs, left, right)
     return programs, [] if programs.found else list(programs.tried)
+
+
+def _by_periods(
+    programs: TransformJoin, left: TextColumns, right: TextColumns, is_named: bool, options: JoinOptions
+) -> Named:
+    """Relate columns by the periods that they hold, where no program relates any, or one relates fewer of them."""
+    if options.examples is not None or programs.basis or (is_named and not programs.found):
+        return Named(None)
+    accepts, covered = options.transform == "accept", 0.0
+    if programs.found:
+        columns = programs.source_columns, programs.target_columns
+        covered = max(programs.source_coverage, programs.target_coverage)
+        if covered == 1 or any(len(names) != 1 for names in columns):
+            return Named(None)
+        (own,), (other,) = columns[::-1] if programs.direction == "right_to_left" else columns
+        left, right, accepts = {own: left[own]}, {other: right[other]}, False
+    found = relate_periods(left, right, accepts_doubt=accepts)
+    if found.join is None:
+        return Named(None) if programs.found else found
+    return found if max(found.join.source_coverage, found.join.target_coverage) > covered else Named(None)
 
 
 def _by_entities(
@@ -226,7 +245,7 @@ def _by_names(programs: TransformJoin, left: TextColumns, right: TextColumns, op
 
 def _proposal(found: TransformJoin, left: TextColumns, right: TextColumns) -> str:
     """Describe programs that chance may explain, with pairs for example; empty if they explain little of both sides."""
-    if max(found.source_coverage, found.target_coverage) < _MIN_PROPOSED:
+    if max(found.source_coverage, found.target_coverage) < NEARLY_ALL:
         return ""
     is_forward = found.direction == "left_to_right"
     source, target = (left, right) if is_forward else (right, left)

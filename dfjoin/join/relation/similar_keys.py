@@ -12,17 +12,14 @@ from numpy.typing import NDArray
 from dfjoin.kernels.records import as_read_only
 from dfjoin.kernels.texts.tokenising import CodePoints, word_slices, word_tokens
 from dfjoin.transform.evidence.prepared_columns import Column
+from dfjoin.values.shares import ENOUGH, SOME
 
 __all__ = ["choose_similar_keys", "is_named_by_words"]
 
 _MAX_WORDS = 1 << 16
 """Distinct words of a column that are compared."""
-_MIN_DISTINCT = 10
-_MIN_SHARE = 0.2
-_MIN_SHAPES = 0.2
-"""Share of distinct values that must stay distinct without their digits,"""
 _MANY_SHAPES = 100
-"""or number of them, whatever the share: names of weekdays and months together make 84."""
+"""Distinct values without their digits that are enough, whatever their share: weekdays and months together make 84."""
 _MAX_CHARACTERS = 200
 """Characters from the start of a value that are looked at."""
 _MIN_LENGTH = 3
@@ -63,7 +60,7 @@ def choose_similar_keys(left: TextColumns, right: TextColumns) -> tuple[str, str
     ]
     bound = min((_bound(hashes) for side in sides for hashes, _ in side.values()), default=np.uint64(0))
     kept = [{name: _below(words, bound) for name, words in side.items()} for side in sides]
-    best, chosen = _MIN_SHARE, None
+    best, chosen = SOME, None
     for own, mine in kept[0].items():
         for other, theirs in kept[1].items():
             share = _shared_weight(mine, theirs)
@@ -97,7 +94,7 @@ def is_named_by_words(keys: pa.Array, is_chosen_by_caller: bool = False) -> bool
     False
     """
     columns = keys.flatten() if pa.types.is_struct(keys.type) else [keys]
-    return any(_tells_apart(_folded(column), 1 if is_chosen_by_caller else _MIN_DISTINCT) for column in columns)
+    return any(_tells_apart(_folded(column), 1 if is_chosen_by_caller else ENOUGH) for column in columns)
 
 
 Words = tuple[NDArray[np.uint64], NDArray[np.float64]]
@@ -110,16 +107,16 @@ def _folded(array: pa.Array) -> pa.Array:
     return pc.utf8_lower(pc.utf8_slice_codeunits(distinct, 0, _MAX_CHARACTERS))
 
 
-def _tells_apart(folded: pa.Array, least: int = _MIN_DISTINCT) -> bool:
+def _tells_apart(folded: pa.Array, least: int = ENOUGH) -> bool:
     """Tell whether enough values stay distinct without their digits."""
     shapes = pc.count_distinct(pc.replace_substring_regex(folded, r"[0-9]+", "0")).as_py()
-    return bool(shapes >= max(least, min(_MANY_SHAPES, _MIN_SHAPES * len(folded))))
+    return bool(shapes >= max(least, min(_MANY_SHAPES, SOME * len(folded))))
 
 
 def _words_of(array: pa.Array) -> Words | None:
     """Return the words of a column's distinct values with their weights; None for a column that is no key."""
     folded = _folded(array)
-    if len(folded) < _MIN_DISTINCT or not _tells_apart(folded):
+    if len(folded) < ENOUGH or not _tells_apart(folded):
         return None
     texts = pc.replace_substring_regex(_pair_unspaced(folded), _BETWEEN_WORDS, " ")
     _, offsets, data = texts.buffers()

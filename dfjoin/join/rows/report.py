@@ -17,9 +17,9 @@ from dfjoin.frames.given_frame import attrs_of, is_frame
 from dfjoin.join.keys import KeyColumns
 from dfjoin.join.options import JoinOptions
 from dfjoin.join.plan import JoinPlan, JoinStep, json_label
-from dfjoin.join.relation_kinds import distance_relation
 from dfjoin.join.rows.execute import RightSide, StepResult, join_step
 from dfjoin.join.rows.several_rules import spread_rules
+from dfjoin.join.saved_relation import distance_relation
 from dfjoin.programs.program import Program
 from dfjoin.search.explanation import tell_zeros
 from dfjoin.values.frames import is_pandas

@@ -168,8 +168,8 @@ unnamed_numbers          both are numbers but no years, or the query has no lett
 by_chance                1 for whole numbers that the ranges of the columns predict, less the more bits exceed it: 1
                          for serial numbers, also padded or among few words, and for what lies in a range that is full;
                          0 for other texts and years
-similar_size             the smaller number of values by the larger one, times `by_chance`, if the headers or the name
-                         of the table relate the columns: same_key_header, alike_header or names_key
+similar_size             the smaller number of values by the larger one, times `covered` and `by_chance`, if the headers
+                         or the name of the table relate the columns: same_key_header, alike_header or names_key
 refers                   `by_chance`, if they do, the query repeats its values, and the candidate holds each once
 same_key_header          both are numbers, or the query serial numbers as texts, with the same specific header, and
                          it names no measure
@@ -403,7 +403,7 @@ def _set_table(table, tables, is_new, is_companion, out):
 
 @njit_inner
 def _set_numbers(record, query, mark, is_key, by_chance, own, out):
-    """Write what headers say of two columns of whole numbers, and the sizes of those that they relate."""
+    """Write what headers say of two columns of whole numbers, and of those that they relate how the sets compare."""
     has_number = query.is_number and record[KIND] == 2.0
     has_years = query.is_years and record[IS_YEARS] != 0.0
     are_numbers = query.is_text_serial or has_number
@@ -419,7 +419,7 @@ def _set_numbers(record, query, mark, is_key, by_chance, own, out):
     out[AT.alike_header] = is_alike
     out[AT.names_key] = is_key
     out[AT.measured] = are_numbers and is_measure
-    out[AT.similar_size] = relation * min(size, n_query) / max(size, n_query)
+    out[AT.similar_size] = relation * min(size, n_query) / max(size, n_query) * out[AT.covered]
     out[AT.refers] = relation if is_reference else 0.0
 
 

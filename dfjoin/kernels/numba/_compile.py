@@ -17,6 +17,7 @@ from numba.extending import intrinsic
 from dfjoin.kernels.numba.compile_watch import CompileWatch
 from dfjoin.kernels.numba.held_interrupts import holding_interrupts
 from dfjoin.kernels.numba.kernel_cache import KernelCache
+from dfjoin.kernels.numba.kernel_compiler import KernelCompiler
 
 __all__ = [
     "first_set_byte",
@@ -72,7 +73,7 @@ def _compile(function: Callable[..., Any], is_cached: bool = True, **options: An
     a variable that starts as 0 is such a constant when its type is first looked at. The machine code of both is the
     same, since small functions are inlined, so constants are taken as integers here.
     """
-    dispatcher = numba.njit(nogil=True, no_cfunc_wrapper=True, **options)(function)
+    dispatcher = numba.njit(nogil=True, no_cfunc_wrapper=True, pipeline_class=KernelCompiler, **options)(function)
     if not config.DISABLE_JIT:
         resolve = dispatcher.get_call_template
 

@@ -18,6 +18,7 @@ from numba.core.caching import CompileResultCacheImpl, FunctionCache
 
 from dfjoin.kernels.numba.cache_file import KernelCacheFile
 from dfjoin.kernels.numba.compile_turn import CompileTurn
+from dfjoin.kernels.numba.kernel_compiler import rebuild
 from dfjoin.kernels.numba.kernel_sources import KernelSources
 from dfjoin.kernels.numba.shipped_kernels import SHIPPED, PortableTarget
 
@@ -88,8 +89,26 @@ def _own_place(parent: str) -> str:
     return str(place) if is_own else ""
 
 
+@functools.cache
+def _ensure_writable(path: str) -> None:
+    """Make a directory and write a file there, once for all kernels of a folder; raise OSError if that fails."""
+    Path(path).mkdir(parents=True, exist_ok=True)
+    tempfile.TemporaryFile(dir=path).close()
+
+
+def _tried_once(locator: type) -> type:
+    """Return one of numba's ways to find a place that tries a directory for the first kernel alone."""
+
+    def ensure_cache_path(self: Any) -> None:
+        _ensure_writable(self.get_cache_path())
+
+    return type(locator.__name__, (locator,), {"ensure_cache_path": ensure_cache_path})
+
+
 class _KernelCacheImpl(CompileResultCacheImpl):  # type: ignore[misc]
     """Numba's place where the user says, beside the sources, or in the user's cache; else one of our own."""
+
+    _locator_classes = tuple(map(_tried_once, CompileResultCacheImpl._locator_classes))
 
     def __init__(self, py_func: Callable[..., Any]) -> None:
         try:
@@ -99,6 +118,9 @@ class _KernelCacheImpl(CompileResultCacheImpl):  # type: ignore[misc]
             self._locator = _OwnPlace(path, py_func.__code__.co_firstlineno)
             name = f"{Path(path).stem}.{py_func.__qualname__}"
             self._filename_base = self.get_filename_base(name, getattr(sys, "abiflags", ""))
+
+    def rebuild(self, context: Any, kept: tuple[Any, ...]) -> Any:
+        return rebuild(context, kept)
 
 
 class KernelCache(FunctionCache):  # type: ignore[misc]

@@ -12,6 +12,7 @@ from dfjoin.kernels.texts.tokenising import CodePoints
 
 __all__ = [
     "Words",
+    "advance_block",
     "count_bits",
     "count_blocks",
     "edit_distances",
@@ -119,10 +120,26 @@ def least_edits(a, b):
 
 
 @njit_inner
-def _advance(equal, plus, minus, carry):
-    """Move one 64-row block one column on; return its vertical deltas and the horizontal one below it.
+def advance_block(equal, plus, minus, carry):
+    """Move a block of 64 rows one column on.
 
-    `carry` is the horizontal delta that comes in from the block above: -1, 0 or 1.
+    Parameters
+    ----------
+    equal : uint64
+        Rows whose character is that of the column.
+    plus, minus : uint64
+        Rows whose number is larger, or smaller, than that above, in the column before.
+    carry : int
+        By how much the row above the block grows from the column before: -1, 0 or 1.
+
+    Returns
+    -------
+    x, right_plus, right_minus : uint64
+        Rows that take part in a vertical difference, and those whose number grows, or falls, from the column before.
+
+    Notes
+    -----
+    Source: see `edit_distances`. O(1).
     """
     is_negative = _ONE if carry < 0 else _ZERO
     x = equal | minus
@@ -170,7 +187,7 @@ def slice_edit_distance(a, a_start, n_a, b, b_start, n_b, peq, plus, minus):
         carry = np.int64(1)
         for block in range(n_blocks):
             equal = peq[b[b_start + j], block]
-            x, right_plus, right_minus = _advance(equal, plus[block], minus[block], carry)
+            x, right_plus, right_minus = advance_block(equal, plus[block], minus[block], carry)
             if block == n_blocks - 1:
                 if right_plus & last:
                     score += 1

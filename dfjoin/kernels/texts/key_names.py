@@ -20,17 +20,20 @@ NAME_FEATURES = (
     "own_key",
     "table_in_table",
     "identifier",
+    "key_in_header",
 )
 """Columns of `compare_names`.
 
 ============== =======================================================================================
 same_header    the headers have the same words
 named_header   the same, and not only words that stand in tables of any subject
-header_share   share of the specific words of the left header that the right header or table has
+header_share   share of the specific words of the left header that the right header or table has, also as one of the
+               words that most tables of a folder have
 table_share    share of the specific words of the right table that the left header has
 own_key        the left header has no specific word that its own table has not
 table_in_table share of the specific words of the right table that the left table has
 identifier     the left header has a word such as id, code or key
+key_in_header  share of the specific words of the right header that the left header has
 ============== =======================================================================================
 """
 
@@ -65,9 +68,9 @@ def _is_generic(names, i):
 
 @njit_inner
 def _holds(names, i, start):
-    """Tell whether a specific word of a name begins as another one does."""
+    """Tell whether a word of a name, specific or not, begins as another one does."""
     for w in range(names.indptr[i], names.indptr[i + 1]):
-        if names.marks[w] & UNSPECIFIC == 0 and names.starts[w] >> _FOUR_BYTES == start >> _FOUR_BYTES:
+        if names.starts[w] >> _FOUR_BYTES == start >> _FOUR_BYTES:
             return True
     return False
 
@@ -110,6 +113,7 @@ def compare_names(left, right, columns, out):
         out[i, 3] = _share_held(tables, theirs, headers, a, headers, a)
         out[i, 4] = _n_specific(headers, a) == 0 or _share_held(headers, a, tables, own, tables, own) == 1.0
         out[i, 5] = _share_held(tables, theirs, tables, own, tables, own)
+        out[i, 7] = _share_held(headers, b, headers, a, headers, a)
         out[i, 6] = 0.0
         for w in range(headers.indptr[a], headers.indptr[a + 1]):
             if headers.marks[w] & IDENTIFIER:

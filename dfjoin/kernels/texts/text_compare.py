@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dfjoin.kernels.numba._compile import njit_inner, njit_lean
-from dfjoin.kernels.texts.edit_distance import slice_edit_distance
+from dfjoin.kernels.texts.edit_distance import advance_block, slice_edit_distance
 from dfjoin.kernels.texts.text_scan import decode, hash_of, is_known, most_edits, to_grams
 
 __all__ = ["CompareScratch", "SpelledPairs", "compare_texts"]
@@ -34,8 +34,8 @@ class CompareScratch(NamedTuple):
     equal : ndarray of uint64, shape (129 + size of the alphabet, n_blocks)
         Zeros.
     plus, minus : ndarray of uint64, shape (n_blocks,)
-    places : ndarray of uint64, shape (128,)
-        Where each character of ASCII stands in the query text, where this has no others and 64 at most.
+    places : ndarray of uint64, shape (n_blocks, 128)
+        Where each character of ASCII stands in each 64 characters of the query text, where this has no others.
     slots : ndarray of int64, shape (1024,)
         Table of the query text's n-grams, -1 where there is none.
     seen : ndarray of int64, shape (1024,)
@@ -170,8 +170,62 @@ def _edits_of_ascii(queries, q, places, texts, text, most):
 
 
 @njit_inner
+def _least_edits_of_bags(queries, q, texts, text):
+    """Return edits that two long texts take at least: characters that one has more often; 0 for short ones."""
+    own, other = q - (queries.sizes.size - queries.bags.shape[0]), text - (texts.sizes.size - texts.bags.shape[0])
+    if own < 0 or other < 0:
+        return 0
+    added, removed = np.int32(0), np.int32(0)
+    for k in range(queries.bags.shape[1]):
+        gap = np.int32(queries.bags[own, k]) - np.int32(texts.bags[other, k])
+        added += max(gap, np.int32(0))
+        removed += max(-gap, np.int32(0))
+    return max(added, removed)
+
+
+@njit_inner
+def _edits_of_blocks(size, places, texts, text, most, scratch):
+    """Count the edits of a longer query text of ASCII and a text; beyond `most`, return more than that.
+
+    As `slice_edit_distance`, with the blocks of 64 characters of the query text as the outer loop: each way through
+    the table of edits passes the last row of a block somewhere, so that the least number there, and what the lengths of
+    the rest differ by, ends the comparison of most texts after a block. Columns that lie farther from the diagonal than
+    `most` are left out (Ukkonen, "Algorithms for approximate string matching", Information and Control 1985).
+    """
+    at, end, n = texts.starts[text], _end(texts, text), np.int64(texts.sizes[text])
+    codes, carries = scratch.other_points, scratch.other
+    n_read, before, first = 0, 0, 0
+    while first < size:
+        rows, block = min(size, first + _BLOCK), first // _BLOCK
+        reach = min(n, rows + most)
+        while n_read < reach:
+            codes[n_read] = texts.data[at]
+            n_read, at = n_read + 1, at + 1
+            while at < end and texts.data[at] & 0xC0 == 0x80:
+                at += 1
+        plus, minus, last = ~np.uint64(0), np.uint64(0), np.uint64(1) << np.uint64(rows - first - 1)
+        edits, least = rows, rows + abs(size - rows - n)
+        for j in range(reach):
+            carry = carries[j] if j < before else np.int64(1)
+            equal = places[block, codes[j]] if codes[j] < _ASCII else np.uint64(0)
+            x, right_plus, right_minus = advance_block(equal, plus, minus, carry)
+            out = np.int64(right_plus & last != 0) - np.int64(right_minus & last != 0)
+            edits += out
+            carries[j] = out
+            right_plus = (right_plus << np.uint64(1)) | np.uint64(carry > 0)
+            right_minus = (right_minus << np.uint64(1)) | np.uint64(carry < 0)
+            plus = right_minus | ~(x | right_plus)
+            minus = right_plus & x
+            least = min(least, edits + abs(size - rows - (n - j - 1)))
+        if least > most:
+            return most + 1
+        first, before = rows, reach
+    return edits
+
+
+@njit_inner
 def _prepare(queries, q, limit, scratch):
-    """Write the query text into the scratch; return whether it is a short one of ASCII alone."""
+    """Write the query text into the scratch; return the blocks of 64 characters that it has, 0 if not ASCII alone."""
     start, end, size = queries.starts[q], _end(queries, q), np.int64(queries.sizes[q])
     n = decode(queries.data, start, end, scratch.own[: scratch.own.size - 2])
     if limit.is_grams:
@@ -179,15 +233,15 @@ def _prepare(queries, q, limit, scratch):
         scratch.seen[:] = -1
         for i in range(to_grams(scratch.own, n)):
             scratch.slots[_slot_of(scratch.own[i], scratch.slots)] = scratch.own[i]
-        return False
-    if end - start == size and 0 < size <= _BLOCK:
-        for i in range(_ASCII):
-            scratch.places[i] = 0
+        return 0
+    if end - start == size and size > 0:
+        n_blocks = (size + _BLOCK - 1) // _BLOCK
+        scratch.places[:n_blocks] = 0
         for i in range(size):
-            scratch.places[queries.data[start + i]] |= np.uint64(1) << np.uint64(i)
-        return True
+            scratch.places[i // _BLOCK, queries.data[start + i]] |= np.uint64(1) << np.uint64(i % _BLOCK)
+        return n_blocks
     _number(scratch.own, n, scratch, scratch.own_points)
-    return False
+    return 0
 
 
 @njit_lean
@@ -216,13 +270,13 @@ def compare_texts(queries, candidates, n, texts, limit, scratch, lists, pairs):
     Notes
     -----
     O(characters) for n-grams and for edits of texts of up to 64 characters, in others their number times the blocks of
-    64 of the query text.
+    64 of the query text at most.
     """
-    n_found, before, is_short = 0, -1, False
+    n_found, before, n_blocks = 0, -1, 0
     for i in range(n):
         q, text = candidates.queries[i], candidates.texts[i]
         if q != before:
-            before, is_short = q, _prepare(queries, q, limit, scratch)
+            before, n_blocks = q, _prepare(queries, q, limit, scratch)
         if lists.of_text.size and (is_known(lists, q, text) or lists.met[lists.of_text[text]] == q):
             continue
         own, other = np.int64(queries.sizes[q]), np.int64(texts.sizes[text])
@@ -230,9 +284,14 @@ def compare_texts(queries, candidates, n, texts, limit, scratch, lists, pairs):
             shared = _shared_grams(texts, text, scratch)
             distance = 1 - shared / (own + other - shared)
         else:
-            if is_short:
-                most = most_edits(limit, max(own, other))
-                edits = _edits_of_ascii(queries, q, scratch.places, texts, text, most)
+            most = most_edits(limit, max(own, other))
+            if _least_edits_of_bags(queries, q, texts, text) > most:
+                continue
+            if n_blocks:
+                if n_blocks == 1:
+                    edits = _edits_of_ascii(queries, q, scratch.places[0], texts, text, most)
+                else:
+                    edits = _edits_of_blocks(own, scratch.places, texts, text, most, scratch)
                 if edits > most:
                     continue
             else:

@@ -19,6 +19,7 @@ __all__ = [
     "TextCandidates",
     "TextLimit",
     "decode",
+    "fill_bags",
     "hash_of",
     "holds_letter",
     "is_known",
@@ -56,6 +57,8 @@ class ScanTexts(NamedTuple):
         Signatures, see `sign_texts`, and room behind them.
     indptr : ndarray of int64, shape (most + 2,)
         Texts of size s: ``indptr[s] : indptr[s + 1]``.
+    bags : ndarray of uint8, shape (n_long, 32)
+        Of the texts of more than 64 characters, which are the last ones, see `fill_bags`; no rows for n-grams.
     """
 
     data: NDArray[np.uint8]
@@ -64,6 +67,7 @@ class ScanTexts(NamedTuple):
     sizes: NDArray[np.int32]
     words: NDArray[np.uint64]
     indptr: NDArray[np.int64]
+    bags: NDArray[np.uint8]
 
 
 class KnownLists(NamedTuple):
@@ -307,6 +311,30 @@ def sign_texts(data, starts, lengths, is_grams, points, table, sizes, signatures
         for i in range(n if sizes[text] >= 0 else 0):
             number = hash_of(points[i])
             signatures[(number >> 6) & (_WORDS - 1), text] |= np.uint64(1) << np.uint64(number & 63)
+
+
+@njit_lean
+def fill_bags(data, starts, lengths, bags):
+    """Count the characters of texts, in 32 classes by the last bits of their first byte.
+
+    Parameters
+    ----------
+    data : ndarray of uint8
+        UTF-8.
+    starts : ndarray of int64, shape (n,)
+    lengths : ndarray of int32, shape (n,)
+    bags : ndarray of uint8, shape (n, 32)
+        Zeros; output. 255 stands for more as well.
+
+    Notes
+    -----
+    The 256 bits of a signature are too few for long texts: nearly all of them pass. Source of the bound by such counts:
+    Ukkonen, "Approximate string-matching with q-grams and maximal matches", TCS 1992, with q = 1. O(bytes).
+    """
+    for text in range(starts.size):
+        for i in range(starts[text], starts[text] + lengths[text]):
+            count = bags[text, data[i] & 31]
+            bags[text, data[i] & 31] = count + np.uint8(data[i] & 0xC0 != 0x80 and count < 255)
 
 
 @njit_inner

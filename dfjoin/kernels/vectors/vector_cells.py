@@ -30,6 +30,7 @@ __all__ = [
     "CellReach",
     "CellScratch",
     "NearPlaces",
+    "Reach",
     "make_cell_queries",
     "make_cell_scratch",
     "scan_cells",
@@ -60,8 +61,8 @@ class CellBlocks(NamedTuple):
     cosines: NDArray[np.float32]
 
 
-class CellReach(NamedTuple):
-    """What is near enough.
+class Reach(NamedTuple):
+    """What is near enough to a query vector.
 
     Parameters
     ----------
@@ -79,6 +80,27 @@ class CellReach(NamedTuple):
     sure: np.float32
     error: np.float32
     radius: float
+
+
+class CellReach(NamedTuple):
+    """What is near enough to each of the query vectors of a batch.
+
+    Parameters
+    ----------
+    cosines, sines, sure : ndarray of float32, shape (n,)
+        As of `Reach`.
+    radii : ndarray of float64, shape (n,)
+    error : float32
+    widest : Reach
+        Of the largest radius.
+    """
+
+    cosines: NDArray[np.float32]
+    sines: NDArray[np.float32]
+    sure: NDArray[np.float32]
+    radii: NDArray[np.float64]
+    error: np.float32
+    widest: Reach
 
 
 class CellQueries(NamedTuple):
@@ -214,6 +236,12 @@ def _is_near(queries, q, rows, place, reach, wide_sums):
 
 
 @njit_inner
+def _reach_of(reach, q):
+    """Return what is near enough to one query vector."""
+    return Reach(reach.cosines[q], reach.sines[q], reach.sure[q], reach.error, reach.radii[q])
+
+
+@njit_inner
 def _farther(cosine, reach):
     """Bound from below the cosine of an angle that is larger by the radius; half a turn is the largest angle."""
     if cosine - reach.error <= -reach.cosine:
@@ -282,8 +310,9 @@ def _list_queries(cosines, n_chosen, n_parts, reach, scratch):
         scratch.heads[part] = -1
     for i in range(n_chosen):
         q = scratch.chosen[i]
-        first = _count_above(scratch.bottoms, n_parts, _nearer(cosines[q], reach))
-        last = _count_above(scratch.tops, n_parts, _farther(cosines[q], reach))
+        own = _reach_of(reach, q)
+        first = _count_above(scratch.bottoms, n_parts, _nearer(cosines[q], own))
+        last = _count_above(scratch.tops, n_parts, _farther(cosines[q], own))
         if first < last:
             scratch.lasts[q] = last
             scratch.following[q] = scratch.heads[first]
@@ -306,7 +335,8 @@ def _scan_part(part, bounds, n_active, cells, table, queries, reach, found, n_fo
             if i >= n_active or vector < begin or vector >= end:
                 continue
             stats[2] += 1
-            if _is_near(queries, scratch.active[i], table.rows, vector, reach, scratch.wide_sums):
+            q = scratch.active[i]
+            if _is_near(queries, q, table.rows, vector, _reach_of(reach, q), scratch.wide_sums):
                 found.queries[n_found] = scratch.active[i]
                 found.places[n_found] = vector
                 n_found += 1
@@ -385,7 +415,7 @@ def scan_cells(cells, table, queries, products, reach, found, scratch, state, st
         if begin == end:
             continue
         cosines, read, compared = products[cell - state[0]], stats[1], stats[2]
-        low, high = _farther(cells.cosines[end - 1], reach), _nearer(cells.cosines[begin], reach)
+        low, high = _farther(cells.cosines[end - 1], reach.widest), _nearer(cells.cosines[begin], reach.widest)
         n_chosen = _choose_queries(cosines, n, low, high, scratch.chosen)
         if n_chosen:
             n_parts = _fill_parts(cells, begin, end, scratch)

@@ -64,7 +64,7 @@ class TokenColumns(NamedTuple):
 
 
 class QueryVectors(NamedTuple):
-    """Query values: features, vectors, the number of each among the query's values, its token and weight.
+    """Query values: features, vectors, the number of each among the query's values, its token, weight and radius.
 
     `tokens` is the token of the same value, -1 for none; it is not matched again by its vector.
     """
@@ -74,10 +74,11 @@ class QueryVectors(NamedTuple):
     numbers: NDArray[np.int64]
     tokens: NDArray[np.int64]
     weights: NDArray[np.int64]
+    radii: NDArray[np.float64]
 
 
 class Within(NamedTuple):
-    """What is near enough: the squared bound on features, and the radius itself.
+    """What is near enough in a tree: the squared bound on features, and the radius itself.
 
     The bound is looser than the radius by the error of features in float32.
     """
@@ -394,8 +395,8 @@ def count_within(tree, table, queries, within, postings, tally, scratch, stats):
 
 
 @njit_lean
-def count_pairs(indptr, places, table, queries, within, postings, tally, scratch, stats):
-    """Count the columns of the vectors within the radius, among candidates that were found for each query value.
+def count_pairs(indptr, places, table, queries, postings, tally, scratch, stats):
+    """Count the columns of the vectors within the radius of each query value, among candidates found for it.
 
     Parameters
     ----------
@@ -403,7 +404,7 @@ def count_pairs(indptr, places, table, queries, within, postings, tally, scratch
         Candidates of query value q: ``places[indptr[q] : indptr[q + 1]]``.
     places : ndarray of int64
         Places of vectors in the table.
-    table, queries, within, postings, tally, scratch, stats
+    table, queries, postings, tally, scratch, stats
         As in `count_within`.
     """
     for q in range(queries.numbers.size):
@@ -413,7 +414,7 @@ def count_pairs(indptr, places, table, queries, within, postings, tally, scratch
         for i in range(indptr[q], indptr[q + 1]):
             place = places[i]
             stats[2] += 1
-            if is_within(queries.rows, q, table.rows, place, within.radius, scratch.lanes):
+            if is_within(queries.rows, q, table.rows, place, queries.radii[q], scratch.lanes):
                 stats[3] += 1
                 if table.tokens[place] != own:
                     count_token(np.int64(table.tokens[place]), number, weight, False, postings, tally)

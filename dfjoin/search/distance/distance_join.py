@@ -229,8 +229,10 @@ class DistanceRelation(ABC):
     def wider(self) -> Self:
         """Return the relation of all keys within the radius and the margin together."""
         radius = self.radius + (self.min_margin or 0.0)
-        radius = min(1.0, radius) if self.radius_unit == "fraction" else radius
-        return replace(self, radius=radius, partners="all", min_margin=None)
+        unit = self.radius_unit
+        if unit in ("fraction", "by_length"):  # the margin is not smaller for a long text
+            radius, unit = min(1.0, radius), "fraction"
+        return replace(self, radius=radius, radius_unit=unit, partners="all", min_margin=None)
 
     @property
     def n_columns(self) -> int:
@@ -298,8 +300,8 @@ class TextKeys(DistanceKeys):
         """Measure pairs of texts of the frame and of a table, by number; infinity where texts have no distance."""
 
     @abstractmethod
-    def is_within(self, distances: NDArray[np.float64]) -> NDArray[np.bool_]:
-        """Tell which distances are within the radius."""
+    def is_within(self, pairs: NearPairs) -> NDArray[np.bool_]:
+        """Tell which pairs of a text of the frame and one of a table are within the radius."""
 
     def equal(self, values: ValueSet) -> NDArray[np.int64]:
         """Return the text of the frame that is equal to each text of a table, -1 for none."""

@@ -14,9 +14,10 @@ from dfjoin.index.catalog import KINDS
 from dfjoin.index.column_values import tokens_of_column, value_of_token
 from dfjoin.index.segment import Segment
 from dfjoin.index.vector_group import text_columns
+from dfjoin.kernels.lists.evidence import N_SUMS
 from dfjoin.search.distance.distance_join import NO_PAIRS, NearPairs, with_equal
 from dfjoin.search.distance.distance_search import MatchRecord
-from dfjoin.search.exact.matcher import match_tokens
+from dfjoin.search.exact.posting_lists import match_tokens
 from dfjoin.search.exact.searcher import MatchedQuery
 from dfjoin.search.explanation import N_EXAMPLES, Explanation, explain_hit
 from dfjoin.search.found import Candidate, Found, Pool
@@ -145,16 +146,33 @@ class DistanceMode(Mode):
         """
 
     def is_by_segment(self, params: SearchParams) -> bool:
-        return not params.is_by_usefulness  # rarity is counted within the radius
+        return True
+
+    def count_group(self, group: Snapshot, query: QueryColumn, params: SearchParams) -> HeldCounts:
+        record = MatchRecord(query)
+        self.find(group, query, replace(params, k=None), record)
+        return record.held()
+
+    def search_group(self, group: Snapshot, query: QueryColumn, counts: HeldCounts, params: SearchParams) -> GroupHits:
+        if not params.is_by_usefulness:
+            return super().search_group(group, query, counts, params)
+        record = MatchRecord(query)
+        _, hits = self.find(group, query, replace(params, k=None), record)
+        evidence = record.evidence(hits, counts)
+        return GroupHits.of(hits) if evidence is None else GroupHits(hits, evidence.sums, evidence.total_weight)
 
     def merge_groups(
         self, snapshot: Snapshot, query: QueryColumn, parts: GroupHits, counts: HeldCounts, params: SearchParams
-    ) -> Found:
+    ) -> Found | Pool:
         # A search of nothing gives the record that the mode makes its columns of.
         empty = make_query(pd.Series([], dtype=object), snapshot.settings, name=query.name)
         found = self.search(snapshot.at(replace(snapshot.manifest, segments=())), empty, params)
-        ranked = rank_hits(snapshot.segments, parts.hits, params.k, query.profile.has_range)
-        return replace(found, query=query, hits=ranked, matched=MatchedQuery(snapshot, query.values))
+        found = replace(found, query=query, matched=MatchedQuery(snapshot, query.values))
+        if params.is_by_usefulness:
+            sums = parts.kept.reshape(-1, N_SUMS)
+            evidence = None if counts.n_full else SharedEvidence(parts.hits, sums, parts.total_weight)
+            return Pool(parts.hits, found.matched, found.stats, evidence, found, is_by_equality=False)
+        return replace(found, hits=rank_hits(snapshot.segments, parts.hits, params.k, query.profile.has_range))
 
     def pool(self, snapshot: Snapshot, query: QueryColumn, params: SearchParams) -> Pool:
         record = MatchRecord(query)

@@ -14,9 +14,9 @@ from dfjoin.index.vector_group import text_columns
 from dfjoin.kernels.lists.evidence import BITS, N_SUMS, SCALE, WEIGHT, add_matches, weigh_values
 from dfjoin.kernels.records import as_read_only
 from dfjoin.kernels.vectors.vector_search import NO_LOG, MatchLog, MatchTally, QueryVectors, TokenColumns, count_equal
-from dfjoin.search.exact.allowed import allowed_columns
-from dfjoin.search.exact.matcher import match_tokens
+from dfjoin.search.exact.posting_lists import allowed_columns, match_tokens
 from dfjoin.search.exact.searcher import smallest_count
+from dfjoin.search.group_hits import HeldCounts
 from dfjoin.search.hits import Hits, join_hits
 from dfjoin.search.params import SearchParams, SearchStats
 from dfjoin.search.query import QueryColumn
@@ -117,6 +117,7 @@ class DistanceSearch:
         own: NDArray[np.int64] | None = None,
         rows: NDArray[np.floating] | None = None,
         features: NDArray[np.float32] | None = None,
+        radii: NDArray[np.float64] | float = 0.0,
     ) -> QueryVectors:
         """Return some values of the query as kernels take them.
 
@@ -125,13 +126,18 @@ class DistanceSearch:
         chosen : ndarray of int64
         own : ndarray of int64, shape (n_values,), optional
             The token of each value of the query.
-        rows, features : ndarray, optional
-            Of the chosen ones.
+        rows, features, radii : ndarray, optional
+            Of the chosen ones; a radius may be that of all.
         """
         none = np.empty((chosen.size, 0), np.float32)
         tokens = np.full(chosen.size, -1, np.int64) if own is None else own[chosen]
         return QueryVectors(
-            none if features is None else features, none if rows is None else rows, chosen, tokens, self.weights[chosen]
+            none if features is None else features,
+            none if rows is None else rows,
+            chosen,
+            tokens,
+            self.weights[chosen],
+            np.full(chosen.size, radii) if isinstance(radii, float) else radii,
         )
 
     def count_equal(self, part: TextSegment, chosen: NDArray[np.int64]) -> None:
@@ -236,13 +242,28 @@ class MatchRecord:
         self._parts.append((log._replace(queries=queries, columns=columns), tally.hits.size, chosen))
         self._n_columns += tally.hits.size if alive is None else int(np.count_nonzero(alive))
 
-    def evidence(self, hits: Hits) -> SharedEvidence | None:
+    def held(self) -> HeldCounts:
+        """Count the columns that match each value, and the values that lie near it."""
+        values = self.query.values
+        n_holding, n_near = np.zeros((2, len(values)), np.int64)
+        for log, _, _ in self._parts:
+            n_holding += np.bincount(log.queries, minlength=len(values))
+            n_near += log.n_near
+        is_held = (n_holding > 0) | (n_near > 0)
+        order = np.argsort(values.hashes)
+        order = order[is_held[order]]
+        n_full = sum(int(log.size[0] > _ROOM) for log, _, _ in self._parts)
+        return HeldCounts(values.hashes[order], n_holding[order], self._n_columns, n_near[order], n_full)
+
+    def evidence(self, hits: Hits, held: HeldCounts | None = None) -> SharedEvidence | None:
         """Sum what the matches tell; None where a log had no room for all.
 
         Parameters
         ----------
         hits : Hits
             Of all parts, in their order.
+        held : HeldCounts, optional
+            Of the whole lake, where the parts are those of a group of its segments.
 
         Notes
         -----
@@ -250,16 +271,14 @@ class MatchRecord:
         and its information is less by the logarithm of the values that lie so near, since any of them would have
         matched. O(matches).
         """
+        held = self.held() if held is None else held
+        if held.n_full:
+            return None
         values = self.query.values
-        n_holding, n_near = np.zeros((2, len(values)), np.int64)
-        for log, _, _ in self._parts:
-            if log.size[0] > _ROOM:
-                return None
-            n_holding += np.bincount(log.queries, minlength=len(values))
-            n_near += log.n_near
+        n_holding, n_near = held.of(values.hashes), held.near_of(values.hashes)
         weights = np.empty((len(values), N_SUMS), np.int64)
         packed = as_read_only(values.data), as_read_only(values.offsets)
-        weigh_values(*packed, n_holding, self._n_columns, values.row_counts().astype(np.int64), weights)
+        weigh_values(*packed, n_holding, held.total, values.row_counts().astype(np.int64), weights)
         chance = np.log2(np.maximum(1, n_near)) * SCALE
         weights[:, BITS] = np.maximum(0, weights[:, BITS] - np.rint(chance).astype(np.int64))
         sums = [np.empty((0, N_SUMS), np.int64)]

@@ -74,7 +74,7 @@ class LikelyKeys(DistanceKeys):
         else:
             found = apply_fuzzy(left, _texts(keys), FuzzySettings.from_dict(self._relation.likeness), known=known)
         pairs = self._keys.measured(keys, found.left_rows, found.right_rows)
-        is_near = self._keys.is_within(pairs.distances)
+        is_near = self._keys.is_within(pairs)
         found = found.take(np.flatnonzero(is_near))
         distances = np.append(np.full(theirs.size, -1.0), pairs.distances[is_near])
         return NearPairs(np.append(known[0], found.left_rows), np.append(theirs, found.right_rows), distances), found

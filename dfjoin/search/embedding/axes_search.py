@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 
 from dfjoin.errors import IncompatibleSettingsError, InvalidParameterError, warn
 from dfjoin.index.axis_group import AxisShape, AxisSpace, axis_spaces
-from dfjoin.index.reading import reading
-from dfjoin.index.segment import Segment
+from dfjoin.index.segment import Segment, reading
 from dfjoin.kernels.records import as_read_only
 from dfjoin.kernels.vectors.vector_search import (
     MatchTally,
@@ -164,7 +163,7 @@ def _count_near(
         pexeso.run(search.queries(near, rows=points[near]), tally, stats)
         return
     if radius / space.unit > _FAR:
-        _count_all_pairs(table, search.queries(near, rows=points[near]), space.postings, (radius, tally), stats)
+        _count_all_pairs(table, search.queries(near, rows=points[near], radii=radius), space.postings, tally, stats)
         return
     features = features_of(points[near] / space.unit, space.tree.projection)
     order = np.argsort(features[:, 0], kind="stable")
@@ -177,18 +176,17 @@ def _count_all_pairs(
     table: VectorTable,
     queries: QueryVectors,
     postings: TokenColumns,
-    counted: tuple[float, MatchTally],
+    tally: MatchTally,
     stats: SearchStats,
 ) -> None:
     """Count by comparing every point of the query with every one of a space."""
-    radius, tally = counted
     n, read = len(table.rows), np.zeros(4, np.int64)
     numbers, step = np.arange(n), max(1, PAIRS_AT_ONCE // max(1, n))
     for start in range(0, queries.numbers.size, step):
         part = sealed_queries(chosen_queries(queries, slice(start, start + step)))
         m = part.numbers.size
         pairs = as_read_only(np.arange(m + 1) * n), as_read_only(np.tile(numbers, m))
-        count_pairs(*pairs, table, part, Within(np.float32(0), radius), postings, tally, make_scratch(1), read)
+        count_pairs(*pairs, table, part, postings, tally, make_scratch(1), read)
     stats.distances += int(read[2])
     stats.near_pairs += int(read[3])
 

@@ -67,7 +67,8 @@ class NearFound(TextFound):
         stored = segment.vectors
         rows = np.flatnonzero(np.isin(stored.tokens, held))
         with_vector = np.flatnonzero(self.rows.any(axis=1))
-        left, right, chords = pairs_within(self.rows[with_vector], stored.rows[rows], self.radius)
+        shares = self.radius.shares((self.query.values.offsets, self.query.values.data))[with_vector]
+        left, right, chords = pairs_within(self.rows[with_vector], stored.rows[rows], self.radius, shares)
         return NearPairs(with_vector[left], stored.tokens[rows[right]].astype(np.int64), self.radius.shown(chords))
 
 

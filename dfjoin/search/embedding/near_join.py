@@ -109,6 +109,7 @@ class NearKeys(TextKeys):
             )
         self._radius = vector_radius(relation.params())
         self._rows = self._embed(values)
+        self._shares = self._radius.shares((values.offsets, values.data))
 
     def _embed(self, values: ValueSet) -> NDArray[np.float32]:
         return unit_rows(self._embedder.embed((values.offsets, values.data)))
@@ -121,7 +122,7 @@ class NearKeys(TextKeys):
         """See `TextKeys`."""
         rows = self._embed(values)
         own, theirs = (np.flatnonzero(one.any(axis=1)) for one in (self._rows, rows))
-        left, right, chords = pairs_within(self._rows[own], rows[theirs], self._radius)
+        left, right, chords = pairs_within(self._rows[own], rows[theirs], self._radius, self._shares[own])
         return NearPairs(theirs[right], own[left], chords)
 
     def measured(self, values: ValueSet, left: NDArray[np.int64], right: NDArray[np.int64]) -> NearPairs:
@@ -134,19 +135,28 @@ class NearKeys(TextKeys):
         has_both = self._rows[left].any(axis=1) & rows[right].any(axis=1)
         return NearPairs(left, right, np.where(has_both, distances, np.inf))
 
-    def is_within(self, distances: NDArray[np.float64]) -> NDArray[np.bool_]:
+    def is_within(self, pairs: NearPairs) -> NDArray[np.bool_]:
         """See `TextKeys`."""
         radius = self._radius
-        return np.asarray(distances <= (radius.chord if radius.metric in PROJECTED else radius.distance))
+        if radius.metric not in PROJECTED:
+            return pairs.distances <= radius.distance
+        return np.asarray(pairs.distances <= radius.chord * self._shares[pairs.left])
 
 
-def pairs_within(one: NDArray[np.float32], other: NDArray[np.float32], radius: VectorRadius) -> NearPairs:
+def pairs_within(
+    one: NDArray[np.float32],
+    other: NDArray[np.float32],
+    radius: VectorRadius,
+    shares: NDArray[np.float64] | None = None,
+) -> NearPairs:
     """List the pairs of unit vectors within a radius, as a search compares them.
 
     Parameters
     ----------
     one, other : ndarray of float32, shapes (n, d), (m, d)
     radius : VectorRadius
+    shares : ndarray of float64, shape (n,), optional
+        The part of the radius that each left vector has, of metrics that follow from Euclidean distance; default: all.
 
     Returns
     -------
@@ -159,17 +169,18 @@ def pairs_within(one: NDArray[np.float32], other: NDArray[np.float32], radius: V
     """
     if radius.metric not in PROJECTED:
         return _pairs_of_metric(one, other, radius)
-    least = 1 - radius.chord**2 / 2 - (one.shape[1] + 16) * 2.0**-23
+    chords = np.full(one.shape[0], radius.chord) if shares is None else radius.chord * shares
+    least = (1 - chords**2 / 2 - (one.shape[1] + 16) * 2.0**-23)[:, None]
     step = max(1, PAIRS_AT_ONCE // max(1, other.shape[0]))
     rows, columns = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
     transposed = np.ascontiguousarray(other.T)
     for start in range(0, one.shape[0], step):
-        i, j = np.nonzero(one[start : start + step] @ transposed >= least)
+        i, j = np.nonzero(one[start : start + step] @ transposed >= least[start : start + step])
         rows.append(i + start)
         columns.append(j)
     left, right = np.concatenate(rows), np.concatenate(columns)
     distances = _chords(one, left, other, right)
-    is_near = distances <= radius.chord
+    is_near = distances <= chords[left]
     return NearPairs(left[is_near], right[is_near], distances[is_near])
 
 

@@ -61,7 +61,7 @@ class NearSegment(NamedTuple):
 def run_near_plan(
     segment: NearSegment,
     queries: QueryVectors,
-    within: Within,
+    within: Within | None,
     tally: MatchTally,
     plan: str | None,
     stats: SearchStats,
@@ -73,7 +73,8 @@ def run_near_plan(
     segment : NearSegment
     queries : QueryVectors
         For a tree in an order in which neighbours lie close together.
-    within : Within
+    within : Within or None
+        In a tree; in cells the query values have radii.
     tally : MatchTally
         Counted into.
     plan : {None, "tree", "gemm"}
@@ -85,7 +86,7 @@ def run_near_plan(
     n = queries.numbers.size
     read = np.zeros(4, np.int64)
     if plan == "gemm":
-        _by_product(segment, queries, within, tally, read)
+        _by_product(segment, queries, tally, read)
         names = ["gemm"]
     elif plan == "tree" or n <= 2 * _PILOT or not isinstance(segment.layout, VectorCells):
         _by_layout(segment, queries, within, tally, read)
@@ -104,7 +105,7 @@ def run_near_plan(
             _by_layout(segment, rest, within, tally, read)
             names = ["tree"]
         else:
-            _by_product(segment, rest, within, tally, read)
+            _by_product(segment, rest, tally, read)
             names = ["tree", "gemm"]
     stats.plan = "+".join(names)
     is_cells = isinstance(segment.layout, VectorCells)
@@ -127,24 +128,23 @@ def sealed_queries(queries: QueryVectors) -> QueryVectors:
 
 
 def _by_layout(
-    segment: NearSegment, queries: QueryVectors, within: Within, tally: MatchTally, read: NDArray[np.int64]
+    segment: NearSegment, queries: QueryVectors, within: Within | None, tally: MatchTally, read: NDArray[np.int64]
 ) -> None:
     layout, table, postings = segment
     if isinstance(layout, VectorCells):
         made = sealed_queries(queries)
-        for (first, last), indptr, places in near_places(layout, table, made, within.radius, read):
+        for (first, last), indptr, places in near_places(layout, table, made, read):
             part = sealed_queries(chosen_queries(made, slice(first, last)))
             count_found(indptr, places, table.tokens, part, postings, tally)
         return
+    assert within is not None
     scratch = make_scratch(layout.levels.size - 1)
     for start in range(0, queries.numbers.size, _STEP):
         part = sealed_queries(chosen_queries(queries, slice(start, start + _STEP)))
         count_within(layout, table, part, within, postings, tally, scratch, read)
 
 
-def _by_product(
-    segment: NearSegment, queries: QueryVectors, within: Within, tally: MatchTally, read: NDArray[np.int64]
-) -> None:
+def _by_product(segment: NearSegment, queries: QueryVectors, tally: MatchTally, read: NDArray[np.int64]) -> None:
     """Propose pairs by products in float32, and compare them in float64.
 
     ||q - x||² = ||q||² + ||x||² - 2 q x. Lengths are 1 within 2⁻²³, and a product of d numbers errs by d 2⁻²⁴ at most;
@@ -152,12 +152,12 @@ def _by_product(
     """
     rows = segment.table.rows
     d = rows.shape[1]
-    least = np.float32(1 - within.radius**2 / 2 - (d + 16) * 2.0**-23)
     scratch = make_scratch(1)
     n, start, batch = queries.numbers.size, 0, min(QUERIES_AT_ONCE, 64)
     while start < n:
         part = sealed_queries(chosen_queries(queries, slice(start, start + batch)))
         transposed = np.ascontiguousarray(part.rows.T)
+        least = (1 - part.radii**2 / 2 - (d + 16) * 2.0**-23).astype(np.float32)
         places, owners = [], []
         for first in range(0, rows.shape[0], _CHUNK):
             of_vector, of_query = np.nonzero(rows[first : first + _CHUNK] @ transposed >= least)
@@ -171,7 +171,6 @@ def _by_product(
             as_read_only(place[order].astype(np.int64)),
             segment.table,
             part,
-            within,
             segment.postings,
             tally,
             scratch,
@@ -183,18 +182,16 @@ def _by_product(
 
 
 def near_places(
-    cells: VectorCells, table: VectorTable, queries: QueryVectors, radius: float, read: NDArray[np.int64]
+    cells: VectorCells, table: VectorTable, queries: QueryVectors, read: NDArray[np.int64]
 ) -> Iterator[tuple[_Stretch, NDArray[np.int64], NDArray[np.int64]]]:
-    """Find the vectors within a radius of query vectors, some of these at a time.
+    """Find the vectors within the radii of query vectors, some of these at a time.
 
     Parameters
     ----------
     cells : VectorCells
     table : VectorTable
     queries : QueryVectors
-        Sealed.
-    radius : float
-        Euclidean.
+        Sealed; Euclidean radii.
     read : ndarray of int64, shape (4,)
         Added to: cells looked at, blocks of 16 scanned, distances computed, pairs found.
 
@@ -210,7 +207,7 @@ def near_places(
     while begin < n:
         stop = min(n, begin + step)
         part = QueryVectors(*(as_read_only(np.ascontiguousarray(array[begin:stop])) for array in queries))
-        found = _find(cells, table, part, radius, read)
+        found = _find(cells, table, part, read)
         if found is None:
             step = max(1, (stop - begin) // 4)
             continue
@@ -224,12 +221,12 @@ def near_places(
 
 
 def _find(
-    cells: VectorCells, table: VectorTable, queries: QueryVectors, radius: float, read: NDArray[np.int64]
+    cells: VectorCells, table: VectorTable, queries: QueryVectors, read: NDArray[np.int64]
 ) -> tuple[NDArray[np.int32], NDArray[np.int32]] | None:
     """Find the pairs of a batch: query numbers and places; None where it has too many and can be cut."""
     n, d = queries.rows.shape
-    limits, scratch = cell_radius(radius, d), make_cell_scratch(n, cells.blocks.indptr)
-    made = make_cell_queries(*query_pairs(queries.features, radius), queries.rows)
+    limits, scratch = cell_radius(queries.radii, d), make_cell_scratch(n, cells.blocks.indptr)
+    made = make_cell_queries(*query_pairs(queries.features, queries.radii), queries.rows)
     transposed = np.zeros((d, -(-n // LANES) * LANES), np.float32)
     transposed[:, :n] = queries.rows.T
     found = NearPlaces(np.empty(_ROOM, np.int32), np.empty(_ROOM, np.int32))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -11,9 +12,9 @@ from numpy.typing import NDArray
 
 from dfjoin.errors import IncompatibleSettingsError
 from dfjoin.index.manifest import EmbedderMeta
-from dfjoin.index.reading import reading
+from dfjoin.index.segment import reading
 from dfjoin.index.stored_model import open_embedder
-from dfjoin.kernels.vectors.vector_search import VectorTable, Within
+from dfjoin.kernels.vectors.vector_search import VectorTable
 from dfjoin.search.distance.distance_search import DistanceSearch, MatchRecord, TextSegment
 from dfjoin.search.embedding.near_plans import NearSegment, run_near_plan
 from dfjoin.search.embedding.pexeso.pexeso_plan import PexesoSearch, pivot_index_of
@@ -22,10 +23,13 @@ from dfjoin.search.params import SearchParams, SearchStats
 from dfjoin.search.query import QueryColumn
 from dfjoin.store.snapshot import Snapshot
 from dfjoin.vectors.embedders import Embedder, unit_rows
-from dfjoin.vectors.metrics import PROJECTED, chord_of_arc, metric_of, radius_of
+from dfjoin.vectors.fasttext_model import Texts
+from dfjoin.vectors.metrics import BY_LENGTH, PROJECTED, chord_of_arc, length_shares, metric_of, radius_of
 from dfjoin.vectors.trees import features_of
 
 __all__ = [
+    "NGRAM_RADIUS",
+    "DefaultRadius",
     "VectorRadius",
     "default_of",
     "embedder_of",
@@ -49,17 +53,25 @@ class VectorRadius:
         The Euclidean distance between unit vectors that is compared, for metrics that follow from it.
     unit : float
         Distance in the metric's own measure that the user's unit stands for.
+    is_by_length : bool
+        It is smaller for a long text.
     """
 
     metric: str
     distance: float
     chord: float
     unit: float
+    is_by_length: bool = False
 
     def __str__(self) -> str:
         """Say how near values have to lie."""
         part = f" ({self.distance / self.unit:g} of {self.unit:.3g})" if self.unit != 1 else ""
-        return f"{self.metric} distance up to {self.distance:g}{part}"
+        less = ", less for texts of more than 20 characters" if self.is_by_length else ""
+        return f"{self.metric} distance up to {self.distance:g}{part}{less}"
+
+    def shares(self, texts: Texts) -> NDArray[np.float64]:
+        """Return the part of the radius that each text has, of those whose partners are looked for."""
+        return length_shares(*texts) if self.is_by_length else np.ones(texts[0].size - 1)
 
     def shown(self, chords: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return distances in the unit of the user; chords, for metrics that follow from Euclidean distance."""
@@ -67,39 +79,52 @@ class VectorRadius:
         return own / self.unit
 
 
-_RADII = {"fasttext-lake": 0.2, "ngrams": 0.3}
-"""Kind of embedder → default radius, a fraction, of an index that states none: an earlier or a small one."""
+class DefaultRadius(NamedTuple):
+    """The radius of searches that give none: a fraction of the largest Euclidean distance, and its unit."""
 
-_RADIUS = 0.06
-"""Default radius of other embedders, that of the paper."""
+    fraction: float
+    unit: str = "fraction"
+
+
+NGRAM_RADIUS = DefaultRadius(0.3)
+"""Of n-grams, where no lake has chosen one: two frames have fewer strangers than a lake."""
+
+_RADII = {"fasttext-lake": DefaultRadius(0.2), "ngrams": NGRAM_RADIUS}
+"""Kind of embedder → radius of an index that states none: an earlier or a small one."""
+
+_RADIUS = DefaultRadius(0.06)
+"""Of other embedders, that of the paper."""
 
 _ALL = 4.0
 """No two unit vectors are farther apart."""
 
 
-def default_of(embedder: EmbedderMeta | None) -> float:
+def default_of(embedder: EmbedderMeta | None) -> DefaultRadius:
     """Return the default radius of an index, as with_radius takes it: its own, unless it has too few values."""
     if embedder is None:
         return _RADIUS
-    return embedder.radius or _RADII.get(embedder.identity.partition(":")[0], _RADIUS)
+    if embedder.radius:
+        return DefaultRadius(embedder.radius, embedder.radius_unit)
+    return _RADII.get(embedder.identity.partition(":")[0], _RADIUS)
 
 
-def with_radius(params: SearchParams, default: float = _RADIUS) -> SearchParams:
+def with_radius(params: SearchParams, default: DefaultRadius = _RADIUS) -> SearchParams:
     """Return a search among texts with the radius, unit and metric that it has if none are given.
 
     Parameters
     ----------
     params : SearchParams
-    default : float
-        Radius if none is given, as a fraction of the largest Euclidean distance; an angle spans the same chord.
+    default : DefaultRadius
+        Radius if none is given; an angle spans the same chord.
     """
     unit, metric = params.radius_unit or "fraction", "euclidean" if params.metric is None else params.metric
     radius = params.radius
     if radius is None:
-        radius = default
+        radius = default.fraction
         if metric in PROJECTED:
-            length = 2 * default if metric == "euclidean" else 2 * math.asin(min(1.0, default))
-            radius = length / (metric_of(metric).full if unit == "fraction" else 1.0)
+            unit = params.radius_unit or default.unit
+            length = 2 * radius if metric == "euclidean" else 2 * math.asin(min(1.0, radius))
+            radius = length / (1.0 if unit == "absolute" else metric_of(metric).full)
     return replace(params, radius=radius, radius_unit=unit, metric=metric)
 
 
@@ -116,8 +141,8 @@ def vector_radius(params: SearchParams) -> VectorRadius:
     metric = metric_of(params.metric)
     distance = radius_of(metric, params.radius, params.radius_unit)
     chord = chord_of_arc(distance) if params.metric == "angular" else min(distance, _ALL)
-    unit = metric.full if params.radius_unit == "fraction" else 1.0
-    return VectorRadius(params.metric, distance, chord, unit)
+    unit = 1.0 if params.radius_unit == "absolute" else metric.full
+    return VectorRadius(params.metric, distance, chord, unit, params.radius_unit == BY_LENGTH)
 
 
 _EMBEDDERS: WeakKeyDictionary[Snapshot, Embedder] = WeakKeyDictionary()
@@ -203,12 +228,13 @@ def search_near(
     search, radius = DistanceSearch(query, params, record), vector_radius(params)
     has_vector = rows.any(axis=1) if len(query.values) else np.empty(0, bool)
     near, others = np.flatnonzero(has_vector), np.flatnonzero(~has_vector)
+    shares = radius.shares((query.values.offsets, query.values.data))[near]
 
     def count(part: TextSegment) -> SearchStats:
         stats = SearchStats()
         with reading("vector_tokens", "names tokens or columns that the segment does not have", part.segment.meta.id):
             if near.size:
-                _count_near(search, part, (near, rows[near]), radius, stats)
+                _count_near(search, part, (near, rows[near], shares), radius, stats)
         return stats
 
     return search.through_texts(snapshot, others, count)
@@ -217,13 +243,13 @@ def search_near(
 def _count_near(
     search: DistanceSearch,
     part: TextSegment,
-    vectors: tuple[NDArray[np.int64], NDArray[np.float32]],
+    vectors: tuple[NDArray[np.int64], NDArray[np.float32], NDArray[np.float64]],
     radius: VectorRadius,
     stats: SearchStats,
 ) -> None:
-    """Count what lies near the query values that have a vector: their numbers and vectors."""
+    """Count what lies near the query values that have a vector: their numbers, vectors and parts of the radius."""
     segment, own, postings, tally = part
-    (near, rows), stored, plan = vectors, segment.vectors, search.params.plan
+    (near, rows, shares), stored, plan = vectors, segment.vectors, search.params.plan
     if stored.rows.shape[1] != rows.shape[1]:
         raise segment.damaged("vector_rows", "its vectors have another length than the embedder's")
     if plan == "pexeso" or radius.metric not in PROJECTED:
@@ -232,11 +258,16 @@ def _count_near(
             return
         is_chord = radius.metric in PROJECTED  # an angle near π is too steep in its chord for a bound by angles
         index = pivot_index_of(segment, metric_of("euclidean" if is_chord else radius.metric))
-        both = (radius.chord if is_chord else radius.distance), radius.chord
-        pexeso = PexesoSearch(index, stored.rows, stored.tokens, postings, both, search.needed)
-        pexeso.run(search.queries(near, own, rows), tally, stats)
+        rest = int(search.weights[near].sum())
+        for share in np.unique(shares).tolist():
+            chosen = shares == share
+            rest -= int(search.weights[near[chosen]].sum())
+            chord, needed = radius.chord * share, max(0, search.needed - rest)
+            both = (chord if is_chord else radius.distance), chord
+            pexeso = PexesoSearch(index, stored.rows, stored.tokens, postings, both, needed)
+            pexeso.run(search.queries(near[chosen], own, rows[chosen]), tally, stats)
         return
-    queries = search.queries(near, own, rows, features_of(rows, stored.cells.projection))
-    within = Within(np.float32(0), radius.chord)
+    features, radii = features_of(rows, stored.cells.projection), radius.chord * shares
     table = VectorTable(stored.rows, stored.tokens)
-    run_near_plan(NearSegment(stored.cells, table, postings), queries, within, tally, plan, stats)
+    queries = search.queries(near, own, rows, features, radii)
+    run_near_plan(NearSegment(stored.cells, table, postings), queries, None, tally, plan, stats)

@@ -1,17 +1,25 @@
-"""MergeList: count the matched query values of every column by reading all distinct posting lists."""
+"""A query against one segment: its tokens, the columns that are allowed, and MergeList, which counts values of each.
+
+MergeList reads all distinct posting lists. A page of a mapped file that is not in memory costs a wait of its own when
+it is touched: the pages of a query are prefetched together.
+"""
 
 from __future__ import annotations
 
+import fnmatch
+import mmap
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dfjoin.index.reading import reading
-from dfjoin.index.segment import Segment
+from dfjoin.index.catalog import KINDS
+from dfjoin.index.mapping import advise_willneed, is_mapped
+from dfjoin.index.segment import Segment, Tokens, reading
 from dfjoin.kernels.lists.evidence import N_SUMS
 from dfjoin.kernels.lists.mergelist import (
     collect_lists,
@@ -20,23 +28,172 @@ from dfjoin.kernels.lists.mergelist import (
     select_top,
     select_top_of_all,
 )
-from dfjoin.kernels.records import Candidates, Lists, Tally, Wanted
+from dfjoin.kernels.lists.paging import Pages, cold_blocks, cold_ranges, has_cold_pages
+from dfjoin.kernels.lists.vocabulary import find_tokens
+from dfjoin.kernels.records import Candidates, Dictionary, Lists, Tally, Wanted
 from dfjoin.search.exact.costs import COUNTED_POSTING_BYTES
-from dfjoin.search.exact.read_ahead import ReadAhead, VocabularyReadAhead
-from dfjoin.search.params import SearchStats
+from dfjoin.search.params import SearchParams, SearchStats
+from dfjoin.values.value_set import ValueSet
 
 __all__ = [
     "Gathered",
     "Query",
+    "ReadAhead",
     "Scratch",
     "TopColumns",
+    "VocabularyReadAhead",
     "WorkArrays",
+    "allowed_columns",
     "gather",
     "lists_of",
+    "match_tokens",
+    "matches_pattern",
     "merge_list",
     "reading_postings",
     "wanted_of",
 ]
+
+_GAP_PAGES = 8  # pages between two ranges that are cheaper to read than to leave out
+_MAX_RANGES = 4096
+_BLOCK_TOKENS = 512  # a page of hashes
+_GAP_BLOCKS = 4  # a block of all arrays is some seven pages
+
+
+class ReadAhead:
+    """What was prefetched of the posting lists of a segment, in this process.
+
+    Parameters
+    ----------
+    array : ndarray
+        Component ``list_columns``; one that is not mapped is never prefetched.
+    """
+
+    def __init__(self, array: NDArray[Any]) -> None:
+        self._array = array
+        self._base = array.ctypes.data % mmap.PAGESIZE
+        n_pages = -(-(self._base + array.nbytes) // mmap.PAGESIZE) if is_mapped(array) else 0
+        self._seen = np.zeros(n_pages, np.uint8)
+
+    def prefetch(self, lists: NDArray[np.uint32], indptr: NDArray[np.int64]) -> int:
+        """Prefetch the pages of some lists that were not prefetched before; return the number of ranges."""
+        if self._seen.size == 0:
+            return 0
+        item_bytes = self._array.itemsize
+        pages = Pages(item_bytes, self._base, mmap.PAGESIZE)
+        if not has_cold_pages(lists, indptr, pages, self._seen):
+            return 0
+        ranges = np.empty((_MAX_RANGES, 2), np.int64)
+        n = cold_ranges(np.sort(lists), indptr, pages, _GAP_PAGES, self._seen, ranges)
+        for first, count in ranges[:n].tolist():
+            start = (first * mmap.PAGESIZE - self._base) // item_bytes
+            advise_willneed(self._array, start, start + count * mmap.PAGESIZE // item_bytes)
+        return n
+
+
+class VocabularyReadAhead:
+    """What was prefetched of the vocabulary of a segment, in this process.
+
+    A look-up touches five arrays at random, one after the other. Here the pages of all look-ups of a query
+    are prefetched together: the directory whole, the others by blocks of tokens.
+
+    Parameters
+    ----------
+    tokens : Tokens
+    """
+
+    def __init__(self, tokens: Tokens) -> None:
+        self._tokens = tokens
+        n_blocks = -(-tokens.hash.size // _BLOCK_TOKENS) if is_mapped(tokens.hash) else 0
+        self._seen = np.zeros(n_blocks, np.uint8)
+        self._n_cold = n_blocks
+        if n_blocks:
+            advise_willneed(tokens.directory, 0, tokens.directory.size)
+
+    def prefetch(self, hashes: NDArray[np.uint64]) -> int:
+        """Prefetch the blocks where values are looked up, once each; return the number of ranges."""
+        if self._n_cold == 0:
+            return 0
+        blocks = np.empty(hashes.size, np.int64)
+        n = cold_blocks(hashes, self._tokens.directory, _BLOCK_TOKENS, self._seen, blocks)
+        if n == 0:
+            return 0
+        self._n_cold -= n
+        blocks = np.sort(blocks[:n])
+        cuts = np.flatnonzero(np.diff(blocks) > _GAP_BLOCKS) + 1
+        starts = blocks[np.append(0, cuts)] * _BLOCK_TOKENS
+        ends = np.minimum((blocks[np.append(cuts, n) - 1] + 1) * _BLOCK_TOKENS, self._tokens.hash.size)
+        offsets = self._tokens.value_offsets
+        for array in (self._tokens.hash, offsets, self._tokens.group):
+            for start, end in zip(starts.tolist(), ends.tolist(), strict=True):
+                advise_willneed(array, start, end)
+        for start, end in zip(offsets[starts].tolist(), offsets[ends].tolist(), strict=True):
+            if 0 <= start <= end:  # nothing is read here: damage shows in the look-up
+                advise_willneed(self._tokens.value_bytes, start, end)
+        return int(starts.size)
+
+
+_ALL = np.empty(0, np.uint8)
+_ALL.flags.writeable = False
+
+
+def allowed_columns(segment: Segment, params: SearchParams) -> NDArray[np.uint8]:
+    """Return 1 for each column that may be returned, shape (n_columns,); empty when all may.
+
+    Patterns are matched against whole table names, case-sensitively; ``geo/*`` takes every table
+    below ``geo``. A name that looks like a pattern names its table, too. O(n_columns) when there is anything to filter.
+    """
+    alive = segment.alive
+    if alive is None and not (params.tables or params.exclude or params.kinds):
+        return _ALL
+    allowed = np.ones(segment.n_columns, np.uint8) if alive is None else alive.copy()
+    numbers = segment.catalog.numbers
+    if params.kinds:
+        allowed &= np.isin(numbers["kind"], [KINDS.index(kind) for kind in params.kinds]).astype(np.uint8)
+    if params.tables or params.exclude:
+        names = segment.catalog.table_names()
+        is_wanted = np.array([_is_wanted(name, params) for name in names], np.uint8)
+        allowed &= is_wanted[numbers["table"]]
+    allowed.flags.writeable = False
+    return allowed
+
+
+def _is_wanted(name: str, params: SearchParams) -> bool:
+    if params.tables and not matches_pattern(name, params.tables):
+        return False
+    return not matches_pattern(name, params.exclude)
+
+
+def matches_pattern(name: str, patterns: tuple[str, ...]) -> bool:
+    """Tell whether a table is named, or matches a pattern."""
+    return name in patterns or any(fnmatch.fnmatchcase(name, pattern) for pattern in patterns)
+
+
+def match_tokens(values: ValueSet, tokens: Tokens) -> NDArray[np.int64]:
+    """Find the token of each query value.
+
+    Parameters
+    ----------
+    values : ValueSet
+        The query's distinct values.
+    tokens : Tokens
+        Of the segment.
+
+    Returns
+    -------
+    ndarray of int64, shape (n_values,)
+        Token of each value, -1 if the vocabulary does not hold it.
+
+    Raises
+    ------
+    IndexCorruptedError
+        If the vocabulary's arrays contradict each other.
+    """
+    dictionary = Dictionary(tokens.directory, tokens.hash, tokens.value_offsets, tokens.value_bytes)
+    found = np.empty(len(values), np.int64)
+    with reading("value_offsets", "points outside `value_bytes`"):
+        find_tokens(values.hashes, values.offsets, values.data, dictionary, found)
+    return found
+
 
 _SCAN_SHARE = 4  # more postings than a quarter of the columns: all columns are scanned
 

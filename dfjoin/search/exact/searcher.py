@@ -8,15 +8,20 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from numpy.typing import NDArray
 
-from dfjoin.index.reading import reading
-from dfjoin.index.segment import Segment
+from dfjoin.index.segment import Segment, reading
 from dfjoin.kernels.lists.mergelist import gather_groups
 from dfjoin.kernels.records import as_read_only
-from dfjoin.search.exact.allowed import allowed_columns
 from dfjoin.search.exact.costs import READ_COSTS
 from dfjoin.search.exact.josie.josie_plans import probe_lists, run_josie
-from dfjoin.search.exact.matcher import match_tokens
-from dfjoin.search.exact.posting_lists import Query, Scratch, TopColumns, gather, merge_list
+from dfjoin.search.exact.posting_lists import (
+    Query,
+    Scratch,
+    TopColumns,
+    allowed_columns,
+    gather,
+    match_tokens,
+    merge_list,
+)
 from dfjoin.search.hits import Hits, join_hits
 from dfjoin.search.params import SearchParams, SearchStats
 from dfjoin.search.query import HeldValues

@@ -82,6 +82,6 @@ class SimilarKeys(TextKeys):
         texts = SimilarTexts.of((values.offsets, values.data), self._limit.metric)
         return NearPairs(left, right, texts.distances(self._texts, (left, right), self._limit))
 
-    def is_within(self, distances: NDArray[np.float64]) -> NDArray[np.bool_]:
+    def is_within(self, pairs: NearPairs) -> NDArray[np.bool_]:
         """See `TextKeys`."""
-        return np.isfinite(distances)
+        return np.isfinite(pairs.distances)

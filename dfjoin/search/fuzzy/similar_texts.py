@@ -21,6 +21,7 @@ from dfjoin.kernels.texts.text_scan import (
     ScanTexts,
     TextCandidates,
     TextLimit,
+    fill_bags,
     propose_texts,
     sign_texts,
 )
@@ -42,6 +43,9 @@ _ROOM = 1 << 18
 
 _NEARER = 3
 """Part of a radius within which the partner of a value usually lies, where many texts lie within the whole."""
+
+_SHORT = 64
+"""Characters of texts whose signatures exclude most others; those of longer ones are counted, too."""
 
 _ASCII = 128
 
@@ -139,8 +143,8 @@ class SimilarTexts:
 
     Notes
     -----
-    O(characters). Memory: 52 bytes a text beside the texts, and their numbers; with their words in order the texts
-    once more.
+    O(characters). Memory: 52 bytes a text beside the texts, 84 of one of more than 64 characters, and their numbers;
+    with their words in order the texts once more.
     """
 
     def __init__(self, texts: TextStretches, metric: str, numbers: NDArray[np.integer] | None = None) -> None:
@@ -159,13 +163,18 @@ class SimilarTexts:
             row[m:] = 0
         most = int(sizes[-1]) if m else 0
         self.numbers: NDArray[Any] = order.astype(np.int64) if numbers is None else numbers[order]
+        starts, n_bytes = as_read_only(starts[order]), as_read_only(lengths[order].astype(np.int32))
+        first = m if is_grams else int(np.searchsorted(sizes, _SHORT, "right"))
+        bags = np.zeros((m - first, 32), np.uint8)
+        fill_bags(data, starts[first:], n_bytes[first:], bags)
         self._texts = ScanTexts(
             data,
-            as_read_only(starts[order]),
-            as_read_only(lengths[order].astype(np.int32)),
+            starts,
+            n_bytes,
             as_read_only(sizes),
             as_read_only(words),
             as_read_only(np.searchsorted(sizes, np.arange(most + 2)).astype(np.int64)),
+            as_read_only(bags),
         )
 
     @classmethod
@@ -325,6 +334,6 @@ def _scratch_of(queries: ScanTexts) -> CompareScratch:
         np.zeros((_ASCII + 1 + alphabet.size, n_blocks), np.uint64),
         np.empty(n_blocks, np.uint64),
         np.empty(n_blocks, np.uint64),
-        np.zeros(_ASCII, np.uint64),
+        np.zeros((n_blocks, _ASCII), np.uint64),
         *np.full((2, GRAM_SLOTS), -1),
     )

@@ -10,19 +10,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dfjoin.errors import IncompatibleSettingsError
-from dfjoin.index.reading import reading
-from dfjoin.index.segment import Segment, Signatures
+from dfjoin.index.segment import Segment, Signatures, reading
 from dfjoin.index.signatures import partition_slots
 from dfjoin.kernels.lists.mergelist import sum_sets
 from dfjoin.kernels.records import Sets
 from dfjoin.kernels.sets.lsh_candidates import PartitionBands, Stretches, collect_candidates, find_equal
 from dfjoin.kernels.sets.minhash import sign_hashes
 from dfjoin.kernels.sorting import distinct_numbers
-from dfjoin.search.exact.allowed import allowed_columns
 from dfjoin.search.exact.costs import ENTRY_BYTES, READ_COSTS
 from dfjoin.search.exact.posting_lists import (
     Query,
     TopColumns,
+    allowed_columns,
     gather,
     reading_postings,
 )

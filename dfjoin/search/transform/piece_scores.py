@@ -9,11 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dfjoin.index.column_values import PackedValues
-from dfjoin.index.reading import reading
-from dfjoin.index.segment import Segment
+from dfjoin.index.segment import Segment, reading
 from dfjoin.index.soundness import entries_of
 from dfjoin.kernels.texts.value_pieces import PieceLists, QueryValues, score_columns, value_pieces
-from dfjoin.search.exact.allowed import allowed_columns
+from dfjoin.search.exact.posting_lists import allowed_columns
 from dfjoin.search.hits import rank_columns
 from dfjoin.search.params import SearchParams, SearchStats
 

@@ -51,7 +51,7 @@ class TransformMode(Mode):
     def needs_counts(self, params: SearchParams) -> bool:
         return True  # how rare a piece is, in the order by usefulness or not
 
-    def count_group(self, group: Snapshot, query: QueryColumn) -> HeldCounts:
+    def count_group(self, group: Snapshot, query: QueryColumn, params: SearchParams) -> HeldCounts:
         _, pieces = query_pieces(query, group.settings.hash_seed)
         held = HeldPieces(group.segments, pieces)
         is_held = held.counts > 0

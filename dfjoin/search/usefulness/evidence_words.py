@@ -30,8 +30,8 @@ def _spread_text(spread: float, word: str) -> str:
 
 
 def _sizes_text(share: float) -> str:
-    """Say how the numbers of values of both columns compare."""
-    return f"the smaller column has {share:.0%} as many numbers as the larger one"
+    """Say how the values of two columns whose headers belong together compare."""
+    return f"in how many numbers they have, and in those that one of them has of the other's, they agree to {share:.0%}"
 
 
 _NUMERIC: dict[str, tuple[_Words, _Words]] = {

@@ -7,9 +7,10 @@ from functools import cache
 import numpy as np
 from numpy.typing import NDArray
 
+from dfjoin.kernels.texts.header_words import GENERIC, UNSPECIFIC
 from dfjoin.search.query import QueryColumn
 from dfjoin.search.usefulness.features import query_facts
-from dfjoin.search.usefulness.lake_facts import facts_of
+from dfjoin.search.usefulness.lake_facts import FIRST_YEAR, LAST_YEAR, facts_of
 from dfjoin.store.snapshot import Snapshot
 from dfjoin.values.header_meaning import headers_of, is_naming
 from dfjoin.values.headers import CALENDAR_HEADERS, MEASURES
@@ -17,6 +18,7 @@ from dfjoin.values.headers import CALENDAR_HEADERS, MEASURES
 __all__ = ["has_dates_alone", "reason_against_key"]
 
 _FEWEST_VALUES = 3
+_DIGITS_OF_YEAR = 4
 
 
 @cache
@@ -56,7 +58,7 @@ def has_dates_alone(snapshot: Snapshot, query: QueryColumn, table: str) -> bool:
     """Tell whether a query holds days or years, and its frame shares no other header with a table.
 
     Days and years stand in tables of any subject, so that they alone do not say that two tables belong together, nor do
-    headers of the calendar (``month``, ``day of week``) beside them.
+    headers of the calendar (``month``, ``day of week``) beside them, or such as ``rownames`` and ``type``.
 
     Parameters
     ----------
@@ -66,10 +68,22 @@ def has_dates_alone(snapshot: Snapshot, query: QueryColumn, table: str) -> bool:
         Name of a table of the lake.
     """
     facts = query_facts(query)
-    if query.profile.kind != "date" and not facts.is_years:
+    if query.profile.kind != "date" and not facts.is_years and not _are_mostly_years(query):
         return False
     segment, number = snapshot.find_table(table)
     known = facts_of(segment)
+    own = known.names.indptr[known.first[number] : known.first[number] + known.width[number] + 1]
     headers = known.names.joined[known.first[number] : known.first[number] + known.width[number]]
-    shared = headers[np.isin(headers, facts.companions)]
+    says_something = known.names.marks[own[0] : own[-1]] & (GENERIC | UNSPECIFIC) == 0
+    n_words = np.diff(np.append(0, np.cumsum(says_something))[own - own[0]])
+    shared = headers[np.isin(headers, facts.companions) & (n_words > 0)]
     return bool(np.isin(shared, _calendar()).all())
+
+
+def _are_mostly_years(query: QueryColumn) -> bool:
+    """Tell whether most values of a column of texts are years: a few of them may have footnotes."""
+    if query.profile.kind != "text":
+        return False
+    values = query.values.values()
+    n_years = sum(len(v) == _DIGITS_OF_YEAR and v.isdecimal() and FIRST_YEAR <= int(v) <= LAST_YEAR for v in values)
+    return 2 * n_years > len(values)

@@ -22,9 +22,8 @@ from dfjoin.kernels.lists.evidence import (
     weigh_values,
 )
 from dfjoin.kernels.records import as_read_only
-from dfjoin.search.exact.allowed import allowed_columns
 from dfjoin.search.exact.costs import COUNTED_POSTING_BYTES
-from dfjoin.search.exact.posting_lists import WorkArrays, reading_postings
+from dfjoin.search.exact.posting_lists import WorkArrays, allowed_columns, reading_postings
 from dfjoin.search.exact.searcher import MatchedQuery, Searcher, searcher_of, smallest_count
 from dfjoin.search.hits import Hits, join_hits
 from dfjoin.search.params import SearchParams, SearchStats

@@ -11,26 +11,29 @@ from dfjoin.programs.confidence import MAX_ALTERNATIVES, MAX_FORMS, Alternative,
 from dfjoin.programs.program import Program
 from dfjoin.programs.program_pieces import make_text
 
-__all__ = ["Way", "confidence_of"]
+__all__ = ["Taught", "Way", "confidence_of"]
 
 _LEVEL = 0.7
 """Confidence below which a result is null."""
-_SHARPNESS = 0.6
-"""How fast the share of a way falls with its weight."""
-_AGREED = 2.5
-"""Log-odds of a result that all ways agree on,"""
-_KNOWN_FORM = 1.0
+_BASE = -1.82
+_MARGIN = 0.28
+"""Log-odds of each unit of weight by which the likeliest way to another result is less likely,"""
+_MOST_MARGIN = 8.0
+"""up to so many units,"""
+_KNOWN_FORM = 1.2
 """of a row that has the form of an example,"""
-_WEIGHT = -0.08
+_WEIGHT = -0.1
 """of each unit of the weight of the program,"""
-_BRANCH = -2.0
-"""and of each condition by which the examples are told apart."""
+_BRANCH = -2.6
+"""of each condition by which the examples are told apart,"""
+_RESULTS = 1.07
+"""of each doubling of the number of different results that were taught,"""
+_CHARACTERS = 0.64
+"""and of the logarithm of their characters."""
 _MAX_WAYS = 60
 """Ways that are compared,"""
 _MAX_ROWS = 60
 """and rows on which they are."""
-_MIN_SHARE = 0.01
-"""Share from which an alternative is kept."""
 _DIGITS = 4
 _MAX_LOG_ODDS = 20.0
 
@@ -52,14 +55,29 @@ class Way:
     program: Program
 
 
-def confidence_of(
-    program: Program,
-    ways: Sequence[Way],
-    n_branches: int,
-    examples: Sequence[Row],
-    inputs: Sequence[Row],
-    explained: Sequence[Row],
-) -> Confidence:
+@dataclass(frozen=True, slots=True)
+class Taught:
+    """What was taught, over the columns of a program.
+
+    Parameters
+    ----------
+    examples : sequence of tuple of str
+        Inputs of the examples, a text for each column of the program.
+    targets : sequence of str
+        The result of each.
+    explained : sequence of tuple of str
+        The examples that the program explains: their results are certain.
+    inputs : sequence of tuple of str
+        Other rows; ways that make the same of all of them are one.
+    """
+
+    examples: Sequence[Row]
+    targets: Sequence[str]
+    explained: Sequence[Row]
+    inputs: Sequence[Row]
+
+
+def confidence_of(program: Program, ways: Sequence[Way], n_branches: int, taught: Taught) -> Confidence:
     """Return how sure a program is of its results.
 
     Parameters
@@ -67,16 +85,10 @@ def confidence_of(
     program : Program
     ways : sequence of Way
         Ways to make the results of the examples that the program explains; the program itself is one, as likely as the
-        likeliest of them if it is not among them. Those over further columns than the program's only lower the share
-        of the others.
+        likeliest of them if it is not among them. Those over further columns than the program's disagree on every row.
     n_branches : int
         Programs beside this one that were needed to explain all examples.
-    examples : sequence of tuple of str
-        Inputs of the examples, a text for each column of the program.
-    inputs : sequence of tuple of str
-        Other rows; ways that make the same of all of them are one.
-    explained : sequence of tuple of str
-        The examples that the program explains: no result of theirs is below the level.
+    taught : Taught
 
     Returns
     -------
@@ -84,46 +96,43 @@ def confidence_of(
 
     Notes
     -----
-    A way of weight w has a share in proportion to ``exp(-0.6 w)``. The log-odds of a result are 2.5 times the share of
-    the ways that agree on it, 1 if its row has the form (`shape_of`) of an example, -0.08 times the weight of the
-    likeliest way, and -2 for each further branch. Coefficients and level are those of a logistic regression over the
-    results of 343 tasks with two and three examples, each task with one weight, validated in five folds by task and
-    rounded (docs/measurements/joins.md, "Teaching by examples").
+    The log-odds of a result are a sum: 0.28 for each unit of weight by which the likeliest way to another result weighs
+    more than the likeliest way, up to 8 units; 1.2 if its row has the form (`shape_of`) of an example; -0.1 times the
+    weight of the likeliest way; -2.6 for each further branch; 1.07 times the binary logarithm of the number of
+    different results that were taught, and 0.64 times the natural one of their characters; and -1.82. Coefficients and
+    level are those of a logistic regression over the results of 343 tasks with two and three examples, each task with
+    one weight, validated in five folds by task and by set, and rounded (docs/measurements/joins.md, "Teaching by
+    examples").
     """
     ways = sorted(ways, key=lambda way: way.weight)[:_MAX_WAYS]
-    if not any(way.program.pieces == program.pieces and way.program.columns == program.columns for way in ways):
-        ways.insert(0, Way(ways[0].weight if ways else 0.0, program))
     least = ways[0].weight if ways else 0.0
-    masses = [math.exp(-_SHARPNESS * (way.weight - least)) for way in ways]
-    total = sum(masses)
-    rows = inputs[:: max(1, -(-len(inputs) // _MAX_ROWS))]
+    rows = taught.inputs[:: max(1, -(-len(taught.inputs) // _MAX_ROWS))]
     own = _results(program, rows)
-    agreed = 0.0
-    others: dict[tuple[str | None, ...] | int, tuple[float, Program]] = {}
-    for number, (way, mass) in enumerate(zip(ways, masses, strict=True)):
-        if way.program.pieces == program.pieces and way.program.columns == program.columns:
-            agreed += mass / total
-        elif set(way.program.columns) <= set(program.columns):
+    most = _MOST_MARGIN
+    others: dict[tuple[str | None, ...] | int, Way] = {}
+    for number, way in enumerate(ways):
+        if not set(way.program.columns) <= set(program.columns):
+            most = min(most, way.weight - least)
+        elif way.program.pieces != program.pieces or way.program.columns != program.columns:
             moved = _over_columns(way.program, program.columns)
             made = _results(moved, rows)
-            if rows and made == own:
-                agreed += mass / total
-            else:
-                share, first = others.get(made if rows else number, (0.0, moved))
-                others[made if rows else number] = (share + mass / total, first)
-    likeliest = sorted(others.values(), key=lambda one: -one[0])[:MAX_ALTERNATIVES]
-    kept = [(share, one) for share, one in likeliest if share >= _MIN_SHARE]
-    base = _AGREED * agreed + _WEIGHT * least + _BRANCH * n_branches
+            if not rows or made != own:
+                others.setdefault(made if rows else number, Way(way.weight - least, moved))
+    base = _BASE + _MARGIN * most + _WEIGHT * least + _BRANCH * n_branches
+    results = set(taught.targets)
+    base += _RESULTS * math.log2(len(results)) + _CHARACTERS * math.log1p(sum(map(len, results)))
+    kept = [one for one in others.values() if one.weight < most][:MAX_ALTERNATIVES]
     confidence = Confidence(
         round(max(base, -_MAX_LOG_ODDS), _DIGITS),
-        tuple(Alternative(one.pieces, round(_AGREED * share, _DIGITS)) for share, one in kept),
-        _forms_of(examples),
+        tuple(Alternative(one.program.pieces, round(_MARGIN * (one.weight - most), _DIGITS)) for one in kept),
+        _forms_of(taught.examples),
         _KNOWN_FORM,
         _LEVEL,
     )
-    own_results = zip(_results(program, explained), explained, strict=True)
-    least_sure = min((confidence.probability(text, row) for text, row in own_results if text is not None), default=1.0)
-    return replace(confidence, level=min(_LEVEL, math.floor(least_sure * 10**_DIGITS) / 10**_DIGITS))
+    explained = list(dict.fromkeys(taught.explained))
+    pairs = zip(_results(program, explained), explained, strict=True)
+    unsure = tuple(row for text, row in pairs if text is not None and not confidence.keeps(text, row))
+    return replace(confidence, known=unsure)
 
 
 def _results(program: Program, rows: Sequence[Row]) -> tuple[str | None, ...]:

@@ -9,7 +9,7 @@ from dfjoin.programs.conditions import Condition
 from dfjoin.programs.lookup import SEPARATOR, GivenPairs
 from dfjoin.programs.program import Program
 from dfjoin.programs.program_pieces import Constant, Extract, Piece
-from dfjoin.transform.compose.agreement import Way, confidence_of
+from dfjoin.transform.compose.agreement import Taught, Way, confidence_of
 from dfjoin.transform.compose.compose import PIECE_WEIGHT, Learned, constant_weight, learn_programs
 from dfjoin.transform.compose.likeness import OutputLikeness, marks_beside
 from dfjoin.transform.compose.moments import learn_times
@@ -124,9 +124,9 @@ class _Teacher:
             penalty = self.penalty(way.program, group, mine)
             ways.append(Way(way.weight + penalty, way.program))
             ways += [Way(one.weight + penalty, one.program) for one in self.exchanged.get((group, way.program), [])]
-        known, rows = ([tuple(row[place] for place in places) for row in rows] for rows in (self.rows, mine))
-        explained = [examples[i] for i in sorted(group)]
-        return replace(program, confidence=confidence_of(bare, ways, n_branches, known, rows, explained))
+        rows = [tuple(row[place] for place in places) for row in mine]
+        taught = Taught(examples, self.targets, [examples[i] for i in sorted(group)], rows)
+        return replace(program, confidence=confidence_of(bare, ways, n_branches, taught))
 
     def listed(self, group: frozenset[int]) -> tuple[float, list[Program]] | None:
         """Return the program that looks the examples up, where one column tells them apart."""

@@ -126,7 +126,8 @@ def _fit_intervals(numbers: list[Decimal], results: list[Decimal]) -> list[tuple
                 step = RoundTo(_text(before), _text(interval), mode, _text(after))
                 if not all(re.fullmatch("-?[0-9]{1,6}([.][0-9]{1,6})?", text) for text in (step.before, step.after)):
                     continue
-                is_range_end = after in (interval, interval - 1, interval - Decimal("0.01"), interval - Decimal("0.1"))
+                ends = (interval, interval - 1, interval - Decimal("0.01"), interval - Decimal("0.1"))
+                is_range_end = mode in ("floor", "down") and after in ends  # the end of the band that the number is in
                 is_tens = interval.normalize().as_tuple().digits in ((1,), (5,))
                 shift = 0 if after in (0, -before) else 2 if is_range_end else 4
                 weight = 3 + _MODES[mode] + 3 * (before != 0) + shift + (not is_tens)

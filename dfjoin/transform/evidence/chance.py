@@ -6,7 +6,8 @@ Over plain strings and counts: nothing here knows columns or joins.
 from __future__ import annotations
 
 import math
-from collections import Counter
+import re
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import pairwise
@@ -14,7 +15,7 @@ from itertools import pairwise
 from dfjoin.programs.program import Program
 from dfjoin.programs.program_pieces import Combined, Constant
 from dfjoin.transform.evidence.grids import grid_density
-from dfjoin.transform.evidence.numbered_names import series_chance
+from dfjoin.values.shares import NEARLY_ALL
 from dfjoin.values.unicode import normalize_text
 
 __all__ = [
@@ -27,8 +28,66 @@ __all__ = [
     "evidence_bits",
     "matching_bits",
     "other_digits",
+    "series_chance",
     "without_constants",
 ]
+
+_NUMBER = re.compile(r"\d+|(?<![^\W\d_])(?:[ivx]{1,5}|[^\W\d_])(?![^\W\d_])")
+"""Digits, small Roman numerals and lone letters."""
+_MIN_SERIES = 3
+"""Values that have all but their numbers in common, from which they are a series."""
+
+
+def series_chance(outputs: Sequence[str], targets: Sequence[str]) -> float:
+    """Estimate the probability that an output is a target by chance if both have numbers in one list of names.
+
+    Parameters
+    ----------
+    outputs, targets : sequence of str
+        Distinct canonical values, in small letters.
+
+    Returns
+    -------
+    float
+        From 0 to 1; 0 where names do not come in series.
+
+    Notes
+    -----
+    The name of an output, that is, the text without its numbers, is taken as given, if three different values of
+    outputs and targets have it. Its number is drawn from those that the other such names have: small ones are more
+    frequent. The result is the mean over the outputs of twice the probability that this is a number that the name has
+    among the targets; twice, since numbers come in stretches. O(characters).
+
+    Examples
+    --------
+    >>> towns = ["salem", "dover", "milton", "aurora"]
+    >>> wards = [[f"{town} ward {i}" for town in towns for i in numbers] for numbers in ((1, 2), (2, 3))]
+    >>> series_chance(*wards)
+    1.0
+    >>> series_chance(["salem", "dover"], ["dover", "milton"])
+    0.0
+    """
+    made, known = [_cut(value) for value in outputs], [_cut(value) for value in targets]
+    every: defaultdict[str, set[tuple[str, ...]]] = defaultdict(set)
+    held: defaultdict[str, set[tuple[str, ...]]] = defaultdict(set)
+    for name, numbers in [*made, *known]:
+        every[name].add(numbers)
+    for name, numbers in known:
+        held[name].add(numbers)
+    series = {name: found for name, found in every.items() if len(found) >= _MIN_SERIES}
+    counts = Counter(numbers for found in series.values() for numbers in found)
+    total = counts.total()
+    chances = {
+        name: min(1.0, 2 * sum(counts[numbers] - 1 for numbers in held[name]) / max(1, total - len(found)))
+        for name, found in series.items()
+    }
+    return sum(chances.get(name, 0.0) for name, _ in made) / len(made)
+
+
+def _cut(value: str) -> tuple[str, tuple[str, ...]]:
+    """Return the name of a value, its numbers exchanged for one mark, and the numbers."""
+    return _NUMBER.sub("#", value), tuple(_NUMBER.findall(value))
+
 
 MIN_BITS = 10.0
 """Least evidence against chance, the description length of the program subtracted: chance below 1 in 1,000."""
@@ -38,8 +97,6 @@ _PRIOR_WEIGHT = 3.0
 """Weight of single characters beside the counted pairs of neighbours."""
 _MIN_SHAPED_VALUES = 4
 """Fewer values of one length say nothing about their shape."""
-_FITTING = 0.9
-"""Share of the targets that have a constant which needs no comparison with others."""
 _MAX_DECOYS = 3
 _DIGITS = "0123456789"
 _MOVES = (1, 2, 5)
@@ -50,11 +107,23 @@ SAMPLE_VALUES = 500
 """Values of a column from which the probability of a match is estimated."""
 
 
-def _filled_share(values: Sequence[str]) -> float:
-    """Return twice the share that values make up of all texts of their shape; 0 for few, or of several lengths."""
-    if len(values) < _MIN_SHAPED_VALUES or len({len(value) for value in values}) != 1:
-        return 0.0
-    return 2 * len(values) / math.prod(_richness(characters) for characters in zip(*values, strict=True))
+def _filled_share(outputs: Sequence[str], targets: Sequence[str]) -> float:
+    """Return twice the share that targets of the length of an output make up of all texts of their shape, on average.
+
+    Where all targets have one length, outputs of another length count as theirs. Fewer than four targets of a length
+    say nothing.
+    """
+    by_length: dict[int, list[str]] = {}
+    for target in targets:
+        by_length.setdefault(len(target), []).append(target)
+    shares = {
+        length: 2 * len(values) / math.prod(_richness(characters) for characters in zip(*values, strict=True))
+        for length, values in by_length.items()
+        if len(values) >= _MIN_SHAPED_VALUES
+    }
+    if len(by_length) == 1:
+        return max(shares.values(), default=0.0)
+    return sum(min(1.0, shares.get(len(output), 0.0)) for output in outputs) / len(outputs)
 
 
 def _richness(characters: Sequence[str]) -> float:
@@ -113,14 +182,14 @@ def chance_of_match(outputs: Sequence[str], targets: Sequence[str]) -> float:
     the grid of the outputs (`grids.grid_density`), since numbers and days come in stretches; and the rule for one
     length below. Otherwise the sum over the targets of their probability under a model of neighbouring characters
     made of outputs and targets, with the target itself left out, or if that is larger under the model that all
-    characters seen are equally likely. Values of one length, four or more, also make up a share of the texts of their
-    shape (those with the characters that some value has at each position, and an estimate of those not seen), and
-    twice that share is the lower bound; numbered names have another one (`numbered_names.series_chance`). At most 500
-    of each are looked at, and the sum is scaled up.
+    characters seen are equally likely. Targets of the length of an output, four or more, also make up a share of the
+    texts of their shape (those with the characters that some value has at each position, and an estimate of those not
+    seen), and twice that share, the mean over the outputs, is the lower bound; numbered names have another one
+    (`series_chance`). At most 500 of each are looked at, and the sum is scaled up.
     """
     density = grid_density(outputs, targets)
     if density:
-        return min(1.0, max(1e-12, 2 * density, _filled_share(targets)))
+        return min(1.0, max(1e-12, 2 * density, _filled_share(outputs, targets)))
     some_outputs = outputs[:: max(1, len(outputs) // SAMPLE_VALUES)][:SAMPLE_VALUES]
     some = targets[:: max(1, len(targets) // SAMPLE_VALUES)][:SAMPLE_VALUES]
     model = _Characters([*some_outputs, *some])
@@ -128,7 +197,7 @@ def chance_of_match(outputs: Sequence[str], targets: Sequence[str]) -> float:
     alphabet = max(2, len(model.singles) - 1)
     neighbours = sum(2.0 ** min(0.0, model.log2(value, given[value])) for value in some)
     total = max(neighbours, sum(float(alphabet) ** -len(value) for value in some)) * len(targets) / len(some)
-    return min(1.0, max(1e-12, total, _filled_share(targets), series_chance(some_outputs, targets)))
+    return min(1.0, max(1e-12, total, _filled_share(some_outputs, targets), series_chance(some_outputs, targets)))
 
 
 def without_constants(program: Program, values: Sequence[str]) -> list[str]:
@@ -172,7 +241,7 @@ def decoys(program: Program, outputs: Sequence[str], targets: Sequence[str]) -> 
     for text, is_start in zip(texts, (True, False), strict=True):
         n = len(text)
         seen = Counter(target[:n] if is_start else target[-n:] for target in targets if len(target) >= n)
-        if not any(map(str.isalnum, text)) or seen[text] >= _FITTING * len(targets):
+        if not any(map(str.isalnum, text)) or seen[text] >= NEARLY_ALL * len(targets):
             continue
         others = [other for other, _ in seen.most_common(_MAX_DECOYS + 1) if other != text][:_MAX_DECOYS]
         stems = [output[n:] if is_start else output[:-n] for output in outputs if len(output) > n]

@@ -15,6 +15,8 @@ from datetime import date
 import numpy as np
 from numpy.typing import NDArray
 
+from dfjoin.values.shares import FEW, MOST
+
 __all__ = ["grid_density", "same_tokens"]
 
 _TOKEN = re.compile(
@@ -34,10 +36,6 @@ _CALENDAR = {
     "sept": 9,
 }
 """Names of months and weekdays with their numbers; those of weekdays are above 100."""
-_MIN_REPETITION = 3
-"""Values that share a word of a closed list, on average: words that occur less often are names, not codes."""
-_MAIN_SHARE = 0.8
-"""Share of the outputs that must have one build."""
 _MAX_DIGITS = 18
 _MAX_DAYS = 4
 """Days of a month, as the first and the fifteenth, that make a grid where all days are one of them."""
@@ -110,7 +108,7 @@ def grid_density(outputs: Sequence[str], targets: Sequence[str]) -> float | None
     made = [_parse(value) for value in outputs]
     build, count = Counter(entry[0] for entry in made).most_common(1)[0]
     own = [cells for kinds, cells in made if kinds == build]
-    if count < _MAIN_SHARE * len(made) or not own[0]:
+    if count < MOST * len(made) or not own[0]:
         return None
     known = [cells for kinds, cells in map(_parse, targets) if kinds == build]
     if not known:
@@ -138,8 +136,8 @@ def _axis(own: _Cells, known: _Cells, kind: str) -> tuple[NDArray[np.float64], N
         step = int(np.gcd.reduce(np.diff(distinct))) if distinct.size > 1 else 1
         numbers = places.astype(np.float64)
         return numbers[: len(own)], numbers[len(own) :], float(max(1, step))
-    if len(words) > 1 and len(own) + len(known) < _MIN_REPETITION * len(words):
-        return None
+    if len(words) > 1 and len(own) + len(known) < FEW * len(words):
+        return None  # words that occur less often are names, not codes
     place = {word: number for number, word in enumerate(sorted(words))}
     numbers = np.array([place.get(cell, -1) if isinstance(cell, str) else -1 for cell in (*own, *known)], np.float64)
     return numbers[: len(own)], numbers[len(own) :], 1.0

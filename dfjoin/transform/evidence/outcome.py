@@ -22,9 +22,11 @@ from dfjoin.transform.evidence.chance import (
     other_digits,
     without_constants,
 )
+from dfjoin.transform.evidence.grids import grid_density
 from dfjoin.transform.evidence.prepared_columns import SETTINGS, Column, count_distinct
 from dfjoin.values.key_index import Vocabulary
 from dfjoin.values.normalize import normalize_column
+from dfjoin.values.shares import NEARLY_ALL
 from dfjoin.values.value_set import ValueSet
 
 __all__ = ["FULL_COVERAGE", "Multiplicity", "Outcome", "evaluate"]
@@ -35,8 +37,6 @@ _MANY = 1.5
 """Source values to each target value from which a relation is one of many to one."""
 _PRIOR = 4.0
 """Source values of the general frequency of hits that are added to those that share a result, and to the others."""
-_FITTING = 0.9
-"""Share of the target that the constants of a program must fit, for a relation of many to one."""
 
 
 class Multiplicity(NamedTuple):
@@ -151,6 +151,12 @@ class Outcome:
             ]
         return min(1.0, max(chance, *map(self._hit_rate, others), 0.0))
 
+    @property
+    def density(self) -> float:
+        """How densely the target's values fill the grid that the results lie on; 0 where these lie on none."""
+        share = grid_density(_sample(self.outputs), _sample(self.target)) if len(self.outputs) and self.n_target else 0
+        return (share or 0.0) * max(1.0, len(self.target) / SAMPLE_VALUES)
+
     def _hit_rate(self, texts: list[str]) -> float:
         """Return the share of some texts that are target values."""
         values = normalize_column(pa.array(texts, pa.string()), SETTINGS)
@@ -193,7 +199,7 @@ class Outcome:
         if self.n_reached * _MANY > self.n_joined:
             return False
         fitting = without_constants(self.program, _sample(self.target))
-        return len(fitting) >= _FITTING * min(len(self.target), SAMPLE_VALUES)
+        return len(fitting) >= NEARLY_ALL * min(len(self.target), SAMPLE_VALUES)
 
     @cached_property
     def _not_shared(self) -> float:

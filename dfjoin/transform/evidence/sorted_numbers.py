@@ -12,7 +12,7 @@ __all__ = ["Floats", "SortedNumbers", "count_distinct", "last_units"]
 
 Floats = NDArray[np.float64]
 
-_LOCAL, _MIN_LOCAL = 32, 5
+_LOCAL, _MIN_LOCAL = 8, 5
 """Most and fewest numbers of the target around a result from which its chance is counted."""
 _NOISE = 1e-7
 """Relative noise of numbers of single precision."""

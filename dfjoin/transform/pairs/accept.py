@@ -19,7 +19,8 @@ from dfjoin.transform.evidence.transform_join import RankedProgram, TransformJoi
 from dfjoin.transform.pairs.column_pair import ColumnPair, learn_pair
 from dfjoin.transform.pairs.full_columns import FullColumns, count_letters, wholeness_of
 from dfjoin.transform.pairs.named_columns import confused_columns, read_named_columns, reads_as_much
-from dfjoin.transform.pairs.sides import KEY_UNIQUENESS, Direction
+from dfjoin.transform.pairs.sides import Direction
+from dfjoin.values.shares import FEW, HALF, HARDLY_ANY, KEY_UNIQUENESS, MANY, NEARLY_ALL
 from dfjoin.values.unicode import normalize_text
 
 __all__ = [
@@ -46,31 +47,13 @@ _MAX_FIRST = 6
 """Learned programs that are tried as the first one."""
 _MAX_FURTHER = 6
 """Learned programs that are tried as a further one."""
-_MAX_CONTRADICTIONS = 0.05
-"""Share of the rows that a further program and the earlier ones join, where they may disagree."""
-_MAX_TAKEN = 0.1
-"""Share of the rows that a further program adds, which may join a target value that is joined already."""
 _MAX_POSITION = 10
-_COMPOSITE_COST = 0.03
-"""Share of quality that each further column of a target costs: what is made of columns is easier read than split."""
-_WHOLE = 0.9
-"""Wholeness from which nothing more whole is looked for, and from which less coverage will do."""
-_MIN_STRICT = 20
-"""Target values that a program must join that covers little."""
-_MIN_STRICT_COVERAGE = 0.1
-"""Share of the values of one column that a program must join that relates whole keys."""
+_SPLIT = 3
+"""Places further right that another column of a target counts as."""
 _MORE_WHOLE = 0.15
-_MIN_RELATIVE_SCORE = 0.4
-_MAX_WIDENED = 0.5
 _WORD = re.compile(r"[^\W\d_]+")
-_MIN_READ = 0.5
-"""Share of the values of a column that a table must have, for it to be looked up there: 25 of 82 codes of countries are
-those of states, too."""
-_MIN_REWRITTEN = 3
 _MIN_REWRITTEN_LETTERS = 5
-_MIN_REWRITTEN_SCORE = 1.0
-"""Sum of the shares of both columns that a program must join that writes the same words and numbers anew; values have
-five letters and digits at least."""
+"""Letters and digits of a value that a program may write anew."""
 
 
 @dataclass
@@ -121,10 +104,10 @@ class AcceptedPrograms:
     def rank(self) -> tuple[float, int]:
         """Sort key, the best first: quality, a little less for columns further right and side by side; then simplicity.
 
-        The first columns of a table mostly name its subject.
+        The first columns of a table mostly name its subject, and what is made of columns is easier read than split.
         """
-        quality = self.quality * (1 - 0.01 * min(self.position, _MAX_POSITION))
-        quality *= 1 - _COMPOSITE_COST * (len(self.target.columns) - 1)
+        further = min(self.position, _MAX_POSITION) + _SPLIT * (len(self.target.columns) - 1)
+        quality = self.quality * (1 - 0.01 * further)
         return -round(quality, 6), sum(outcome.program.n_operators for outcome in self.outcomes)
 
 
@@ -135,7 +118,7 @@ def _is_rewritten(columns: FullColumns, learned: Outcome, score: float) -> bool:
     of ``Week 5, 2023``.
     """
     found = [tuple(map(normalize_text, sample[:2])) for sample in columns.samples(learned)]
-    if len(found) < _MIN_REWRITTEN or score < _MIN_REWRITTEN_SCORE:
+    if len(found) < FEW:
         return False
     if score >= 2 * FULL_COVERAGE:
         sides = [[*texts] for texts in zip(*found, strict=True)]
@@ -162,14 +145,14 @@ def _reason_against(columns: FullColumns, outcome: Outcome, learned: Outcome, wh
     covered = max(outcome.source_coverage, outcome.target_coverage)
     is_part = columns.program.pieces != (Extract(0),) and len(columns.program.columns) == 1
     least = _MIN_PART_SCORE if is_part else MIN_SCORE
-    is_strict = wholeness >= _WHOLE and outcome.n_reached >= _MIN_STRICT and covered >= _MIN_STRICT_COVERAGE
+    is_strict = wholeness >= NEARLY_ALL and outcome.n_reached >= MANY
     is_learned = not outcome.program.is_identity
     is_strict &= is_learned
     if not columns.is_named and not is_strict and (covered < MIN_COVERAGE or outcome.score < least):
         reason = f"joins {outcome.source_coverage:.0%} and {outcome.target_coverage:.0%} of the values"
     elif not columns.is_named and is_learned and outcome.n_reached <= _FEWEST_EXAMPLES and covered < FULL_COVERAGE:
         reason = f"joins {outcome.n_reached} values, and is learned from as many"
-    elif not columns.is_named and _looks_up(outcome.program) and outcome.share_read < _MIN_READ:
+    elif not columns.is_named and _looks_up(outcome.program) and outcome.share_read < HALF:
         reason = f"the table has {outcome.share_read:.0%} of the values"
     elif outcome.bits < columns.needs.bits + columns.bits_of_choice and not _is_rewritten(
         columns, learned, outcome.score
@@ -220,7 +203,7 @@ def accept_programs(
         reason = _reason_against(columns, first, learned, wholeness)
         if not reason:
             passed.append((first, wholeness))
-            if wholeness >= _WHOLE:
+            if wholeness >= NEARLY_ALL:
                 break
         else:
             reasons.append(reason)
@@ -229,11 +212,11 @@ def accept_programs(
         return None
     first, wholeness = passed[0]
     for other, share in passed[1:]:
-        if is_more_whole((share, other.score), (wholeness, first.score)):
+        if is_more_whole(share, wholeness):
             first, wholeness = other, share
     accepted = [first]
     if max(first.source_coverage, first.target_coverage) < FULL_COVERAGE:
-        accepted += _further_programs(columns, first, wholeness, rng)
+        accepted += _further_programs(columns, first, rng)
     shares = shares_of(accepted)
     uniqueness = columns.target.uniqueness
     return AcceptedPrograms(
@@ -241,20 +224,20 @@ def accept_programs(
     )
 
 
-def is_more_whole(one: tuple[float, float], other: tuple[float, float]) -> bool:
+def is_more_whole(one: float, other: float) -> bool:
     """Tell whether a relation explains so much more of the keys that it is to be preferred.
 
     Parameters
     ----------
-    one, other : tuple of (float, float)
-        Wholeness, and the sum of the shares that are joined.
+    one, other : float
+        Wholeness.
 
     Notes
     -----
     What joins ``first + ' ' + last`` joins by ``last`` as well, and some strangers: the join by a part is wider, and no
-    better. The whole is preferred where it joins two fifths of what the part joins.
+    better.
     """
-    return one[0] >= other[0] + _MORE_WHOLE and one[1] >= _MIN_RELATIVE_SCORE * other[1]
+    return one >= other + _MORE_WHOLE
 
 
 def shares_of(outcomes: list[Outcome]) -> tuple[float, float]:
@@ -276,9 +259,7 @@ def shares_of(outcomes: list[Outcome]) -> tuple[float, float]:
     return n_joined / max(1, n_source), count_distinct(rows, n_target) / max(1, n_target)
 
 
-def _further_programs(
-    columns: FullColumns, first: Outcome, wholeness: float, rng: np.random.Generator
-) -> list[Outcome]:
+def _further_programs(columns: FullColumns, first: Outcome, rng: np.random.Generator) -> list[Outcome]:
     """Learn programs for the rows that are left, as long as they are consistent with those before."""
     accepted: list[Outcome] = []
     rows = first.row_targets.copy()
@@ -286,9 +267,7 @@ def _further_programs(
         further = learn_pair(columns.pair, rng, covered=rows[columns.rows] >= 0)[:_MAX_FURTHER]
         for learned in read_named_columns(columns, further):
             outcome = columns.evaluate(learned.program)
-            is_part = wholeness_of(columns, learned) < wholeness - _MORE_WHOLE
-            is_fit = is_consistent(outcome, rows, may_widen=not is_part)
-            if is_fit and reads_as_much(columns, outcome, first):
+            if is_consistent(outcome, rows) and reads_as_much(columns, outcome, first):
                 accepted.append(outcome)
                 rows = np.where(rows >= 0, rows, outcome.row_targets)
                 break
@@ -297,7 +276,7 @@ def _further_programs(
     return accepted
 
 
-def is_consistent(outcome: Outcome, rows: np.ndarray, *, may_widen: bool = True) -> bool:
+def is_consistent(outcome: Outcome, rows: np.ndarray) -> bool:
     """Tell whether a further program may stand beside those that are accepted.
 
     Parameters
@@ -306,26 +285,21 @@ def is_consistent(outcome: Outcome, rows: np.ndarray, *, may_widen: bool = True)
         Of the further program.
     rows : ndarray of int64, shape (n_rows,)
         Target value that the accepted programs join with each source row, -1 for none.
-    may_widen : bool, default True
-        Whether it may join nearly all rows that are joined already; False for one that reads less of the keys than
-        the accepted ones: those insist on what it leaves out.
 
     Returns
     -------
     bool
-        True if it adds at least two source values, passes on evidence and precision, hardly contradicts the accepted
+        True if it adds at least two source values, passes on evidence and precision, does not contradict the accepted
         programs, and hardly joins target values that are joined already.
     """
     is_new = (rows < 0) & (outcome.row_targets >= 0)
     is_shared = (rows >= 0) & (outcome.row_targets >= 0)
     if count_distinct(outcome.source_codes[is_new], outcome.n_source) < 2 or outcome.bits < MIN_BITS:
         return False
-    if not may_widen and is_shared.sum() > _MAX_WIDENED * (rows >= 0).sum():
-        return False
-    if (rows != outcome.row_targets)[is_shared].sum() > _MAX_CONTRADICTIONS * is_shared.sum():
+    if (rows != outcome.row_targets)[is_shared].any():
         return False
     is_taken = np.isin(outcome.row_targets[is_new], rows[rows >= 0])
-    return bool(is_taken.mean() <= _MAX_TAKEN) and outcome.precision >= MIN_PRECISION
+    return bool(is_taken.mean() <= HARDLY_ANY) and outcome.precision >= MIN_PRECISION
 
 
 def as_result(accepted: AcceptedPrograms, tried: list[str]) -> TransformJoin:

@@ -16,14 +16,13 @@ from dfjoin.transform.evidence.prepared_columns import SETTINGS, as_columns
 from dfjoin.transform.evidence.transform_join import Table, TransformJoin
 from dfjoin.values.key_index import Vocabulary
 from dfjoin.values.normalize import normalize_column
+from dfjoin.values.shares import NEARLY_ALL
 
 __all__ = ["restore_casing", "spell_as_targets"]
 
 _MAX_ROWS = 2_000
 _MAX_PAIRS = 200
 """Joined rows that the casing is learned from."""
-_MIN_SHARE = 0.9
-"""Share of these that a casing must write as they are."""
 _MAX_STEPS = 8
 
 
@@ -49,7 +48,7 @@ def restore_casing(program: Program, rows: Sequence[Sequence[str | None]], targe
     them have is taken if nearly all results are then spelled as their targets.
     """
     before = sum(program(*row) == target for row, target in zip(rows, targets, strict=True))
-    if not rows or before >= _MIN_SHARE * len(rows):
+    if not rows or before >= NEARLY_ALL * len(rows):
         return program
     votes: list[Counter[str]] = [Counter() for _ in program.pieces]
     for row, target in zip(rows, targets, strict=True):
@@ -69,7 +68,7 @@ def restore_casing(program: Program, rows: Sequence[Sequence[str | None]], targe
     pieces = tuple(_voted(piece, vote) for piece, vote in zip(program.pieces, votes, strict=True))
     changed = replace(program, pieces=pieces)
     after = sum(changed(*row) == target for row, target in zip(rows, targets, strict=True))
-    return changed if after >= _MIN_SHARE * len(rows) else program
+    return changed if after >= NEARLY_ALL * len(rows) else program
 
 
 def _cased(text: str, style: str) -> str | None:

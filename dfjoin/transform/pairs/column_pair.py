@@ -25,10 +25,9 @@ _EXAMPLE_SETS = ((3, 10), (2, 5))
 _MAX_REFINED = 3
 """Programs whose pieces are exchanged for others, the best ones."""
 _GIVE_UP_AFTER = 8
-"""Example sets after which a pair of columns is given up, if no program has a score of `_MIN_SCORE_TO_GO_ON`;
+"""Example sets after which a pair of columns is given up, if no program joins anything;
 fewer, where texts are long: the time of a set grows with the square of their length."""
 _LONG_EXAMPLE = 60
-_MIN_SCORE_TO_GO_ON = 0.02
 _MAX_RANKED = 1_000
 """Value pairs that are compared word by word."""
 _MAX_MISSED = 50
@@ -263,7 +262,7 @@ def _learn_with(
                 found[key] = (learned, _evaluate_once(pair, learned.program(names)))
         best = max((outcome.score for _, outcome in found.values()), default=0.0)
         n_tried += 1
-        if best > 2 * FULL_COVERAGE or (n_tried == give_up_after and best < _MIN_SCORE_TO_GO_ON):
+        if best > 2 * FULL_COVERAGE or (n_tried == give_up_after and best <= 0):
             break
     ranked = sorted(found.values(), key=lambda entry: _rank(entry[1], fresh))
     refined = [_refine(pair, learned, names, fresh) for learned, _ in ranked[:_MAX_REFINED]]

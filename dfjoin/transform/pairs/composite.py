@@ -14,27 +14,19 @@ from dfjoin.programs.part_operators import After, Slice, Split
 from dfjoin.programs.program import MAX_COLUMNS, Program
 from dfjoin.programs.program_pieces import Constant, Extract, Piece
 from dfjoin.transform.evidence.prepared_columns import Column
+from dfjoin.values.shares import HALF, KEY_UNIQUENESS, MOST, NEARLY_ALL, NEARLY_EVERY
 
 __all__ = ["composite_keys", "join_columns", "split_column"]
 
-_MIN_ALIGNED = 0.8
-"""Share of the values that must have a separator, for it to be part of their structure."""
 _MAX_ALIGNED_VALUES = 500
 """Distinct values whose structure is looked at."""
-_PART_UNIQUENESS = 0.9
-"""Distinct texts ÷ values from which a part may be a key."""
 _MAX_PARTS = 12
-_COMPOSITE_UNIQUENESS = 0.95
-"""Distinct rows ÷ rows without a null from which columns are a key together."""
 _MAX_KEY_COLUMNS = 8
 _MAX_KEYS = 4
 _MAX_PAIRS = 3
-_KEY_UNIQUENESS = 0.8
-"""Distinct values ÷ rows from which a column may be a key by itself."""
 _MAX_WORDED_VALUES = 50
 _MAX_WORDED_LENGTH = 60
 _MIN_WORDED_VALUES = 50
-_MIN_WORDED_UNIQUENESS = 0.5
 _GAP = re.compile(r"[^\w]+")
 
 
@@ -44,7 +36,7 @@ def _structure(texts: list[str]) -> list[str]:
     for text in texts:
         gaps = _GAP.findall(text)
         counts.update({*gaps, *(c for gap in gaps for c in gap)} - {" "})
-    common = {gap for gap, count in counts.items() if count >= _MIN_ALIGNED * len(texts)}
+    common = {gap for gap, count in counts.items() if count >= MOST * len(texts)}
     whole = {gap for gap in common if not any(gap != other and gap in other for other in common)}
     return sorted(whole, key=lambda gap: (-len(gap), gap))[:8]
 
@@ -57,7 +49,7 @@ def _separating_steps(texts: list[str]) -> list[Step]:
         if any(text.count(separator) > 1 for text in texts):
             steps += [Split(separator, 1), Split(separator, -1)]
     n = sum(not text[-1].isalnum() for text in texts if text)
-    if n >= _MIN_ALIGNED * len(texts):
+    if n >= MOST * len(texts):
         steps.append(Slice(0, -1))
     return steps
 
@@ -102,7 +94,7 @@ def split_column(column: Column) -> list[tuple[Program, Column]]:
     )
     parts = []
     for n, _, _, steps in ranked[:_MAX_PARTS]:
-        if -n < _PART_UNIQUENESS * len(texts):
+        if -n < NEARLY_ALL * len(texts):
             break
         program = Program((column.name,), (Extract(0, steps),))
         parts.append((program, Column(str(program), program.apply([column.array]))))
@@ -137,8 +129,8 @@ def composite_keys(columns: Sequence[Column]) -> list[tuple[Program, Column]]:
     -----
     A set is a key if its distinct rows are at least 95 % of those without a null.
     """
-    singles = [column for column in columns if column.uniqueness >= _KEY_UNIQUENESS]
-    others = [column for column in columns if column.uniqueness < _KEY_UNIQUENESS]
+    singles = [column for column in columns if column.uniqueness >= KEY_UNIQUENESS]
+    others = [column for column in columns if column.uniqueness < KEY_UNIQUENESS]
     best = sorted(others, key=lambda column: -len(column.values))[:_MAX_KEY_COLUMNS]
     chosen = [column for column in others if any(column is one for one in best)]  # in the order of the table
     found: list[tuple[Column, ...]] = []
@@ -155,14 +147,14 @@ def composite_keys(columns: Sequence[Column]) -> list[tuple[Program, Column]]:
 
 def _has_words(column: Column) -> bool:
     """Tell whether most values are a few words, not numbers or sentences, and whether there are many of them."""
-    if len(column.values) < _MIN_WORDED_VALUES and column.uniqueness < _MIN_WORDED_UNIQUENESS:
+    if len(column.values) < _MIN_WORDED_VALUES and column.uniqueness < HALF:
         return False
     texts = [column.values.value(code) for code in range(min(len(column.values), _MAX_WORDED_VALUES))]
     n_words = sum(text[:1].isalpha() and len(text) <= _MAX_WORDED_LENGTH for text in texts)
-    return len(texts) > 1 and n_words >= _MIN_ALIGNED * len(texts)
+    return len(texts) > 1 and n_words >= MOST * len(texts)
 
 
 def _is_key(columns: Sequence[Column]) -> bool:
     codes = np.stack([column.values.codes for column in columns])
     present = codes[:, (codes >= 0).all(axis=0)]
-    return present.shape[1] > 1 and np.unique(present, axis=1).shape[1] >= _COMPOSITE_UNIQUENESS * present.shape[1]
+    return present.shape[1] > 1 and np.unique(present, axis=1).shape[1] >= NEARLY_EVERY * present.shape[1]

@@ -18,7 +18,8 @@ from dfjoin.transform.pairs.accept import AcceptedPrograms, shares_of
 from dfjoin.transform.pairs.column_pair import ColumnPair, learn_pair
 from dfjoin.transform.pairs.full_columns import FullColumns, wholeness_of
 from dfjoin.transform.pairs.named_columns import confused_columns
-from dfjoin.transform.pairs.sides import KEY_UNIQUENESS, Direction
+from dfjoin.transform.pairs.sides import Direction
+from dfjoin.values.shares import HARDLY_ANY, KEY_UNIQUENESS
 
 __all__ = ["accept_conditionally"]
 
@@ -34,8 +35,6 @@ _MAX_OTHERS = 6
 """Programs that are tried for the rows that the first one does not serve."""
 _MIN_VALUES = 8
 """Source values on either side of a predicate."""
-_MIN_SHARE = 0.1
-"""Share of them on either side."""
 _MIN_INFORMATION = 10.0
 """Bits that a predicate must tell of what is joined, those of its own text subtracted."""
 _MIN_UNION = 0.8
@@ -146,7 +145,7 @@ def _guesses(pair: ColumnPair) -> list[_Guess]:
         for kind, text in _predicates(texts, is_hit):
             condition = Condition(0, kind, text)
             held = condition.mask(texts)
-            if min(held.sum(), (~held).sum()) < max(_MIN_VALUES, _MIN_SHARE * held.size):
+            if min(held.sum(), (~held).sum()) < max(_MIN_VALUES, HARDLY_ANY * held.size):
                 continue
             is_negated = bool(is_hit[held].mean() < is_hit[~held].mean())
             information = _information(held, is_hit) - condition.description_bits

@@ -17,6 +17,7 @@ from dfjoin.programs.program_pieces import Constant, Extract, Piece
 from dfjoin.transform.evidence.outcome import Outcome, evaluate
 from dfjoin.transform.evidence.prepared_columns import Column
 from dfjoin.transform.pairs.full_columns import FullColumns, count_letters
+from dfjoin.values.shares import NEARLY_ALL
 from dfjoin.values.unicode import normalize_text
 
 __all__ = ["confused_columns", "read_named_columns", "reads_as_much", "unread_columns"]
@@ -26,12 +27,6 @@ _MAX_VALUES = 50
 _MAX_SEPARATORS = 8
 _MIN_JOINED = 2
 _GAP = re.compile(r"[\W_]+")
-_MIN_KEPT = 0.4
-"""Share of a program's coverage of either column that must be left if a column is read in the place of a constant of
-one or two characters, which may be equal to a value by accident."""
-_WORD_LENGTH = 3
-_FITTING = 0.9
-"""Share of the joined rows in which constants write a column, from which it is not compared."""
 _MAX_ROWS = 1_000
 
 _Place = tuple[str, str, tuple[Step, ...]]
@@ -195,17 +190,15 @@ def _frequent(array: pa.Array) -> list[str]:
 
 def _best_exchange(columns: FullColumns, outcome: Outcome, places: list[_Place]) -> Outcome:
     """Return the first program with a part of a column in the place of a constant that joins enough."""
-    for program, text in _exchanged(outcome.program, places):
+    for program in _exchanged(outcome.program, places):
         other = evaluate(program, columns.pair.table, columns.pair.main, columns.pair.target.values)
-        least = 0.0 if len(text) >= _WORD_LENGTH else _MIN_KEPT
-        kept = ((other.source_coverage, outcome.source_coverage), (other.target_coverage, outcome.target_coverage))
-        if other.n_joined >= _MIN_JOINED and any(more >= least * less for more, less in kept):
+        if other.n_joined >= _MIN_JOINED:
             return other
     return outcome
 
 
-def _exchanged(program: Program, places: list[_Place]) -> Iterator[tuple[Program, str]]:
-    """List programs with a part of a column in the place of words of a constant, each with the text of these."""
+def _exchanged(program: Program, places: list[_Place]) -> Iterator[Program]:
+    """List programs with a part of a column in the place of words of a constant."""
     for at, piece in enumerate(program.pieces):
         if not isinstance(piece, Constant):
             continue
@@ -218,7 +211,7 @@ def _exchanged(program: Program, places: list[_Place]) -> Iterator[tuple[Program
             exchanged: list[Piece] = [Extract(names.index(name), steps)]
             exchanged = [Constant(before)] * bool(before) + exchanged + [Constant(after)] * bool(after)
             made = (*program.pieces[:at], *exchanged, *program.pieces[at + 1 :])
-            yield Program(names, made, program.conditions), text
+            yield Program(names, made, program.conditions)
 
 
 def _written_in_sample(columns: FullColumns, outcome: Outcome) -> list[str]:
@@ -237,7 +230,7 @@ def _written_columns(target: Program, outcome: Outcome, made: Column, table: lis
     found = []
     for name in target.columns:
         texts = by_name[name].array.take(rows).to_pylist()
-        if sum(normalize_text(text or "") in fixed for text in texts) >= _FITTING * len(texts):
+        if sum(normalize_text(text or "") in fixed for text in texts) >= NEARLY_ALL * len(texts):
             found.append(name)
     return found
 
@@ -247,4 +240,4 @@ def _is_source_read(columns: FullColumns, outcome: Outcome) -> bool:
     fixed = sum(count_letters(p.text) for p in outcome.program.pieces if isinstance(p, Constant))
     samples = columns.samples(outcome)
     n_read = sum(count_letters(source) <= count_letters(made) - fixed for source, _, made in samples)
-    return n_read >= _FITTING * len(samples)
+    return n_read >= NEARLY_ALL * len(samples)

@@ -13,6 +13,7 @@ import numpy as np
 from dfjoin.programs.lookup import Lookup, tables_with
 from dfjoin.transform.evidence.prepared_columns import Column
 from dfjoin.transform.evidence.value_pairs import ValuePairs
+from dfjoin.values.shares import FEW, MOST
 from dfjoin.values.unicode import normalize_text
 
 __all__ = ["SignedValues", "signature_pairs"]
@@ -29,9 +30,6 @@ _MAX_SHORT = 2
 """Characters of a part that no q-gram finds."""
 _MIN_DIGITS = 4
 """Digits of a text that are compared without what stands between them."""
-_UBIQUITOUS = 0.8
-"""Share of the values that hold a word, from which it tells none of them apart."""
-_MIN_PAIRS = 3
 _MIN_SHARE = 0.05
 """Share of the values of the smaller column that must have a partner of the same signature."""
 _WORD = re.compile(r"[^\W\d_]+|[0-9]+")
@@ -98,7 +96,7 @@ def signature_pairs(source: SignedValues, target: SignedValues) -> list[ValuePai
     without what stands between them; entries of lookup tables, and values. What the pairs have in common is for the
     learner to find, and for the evidence against chance to judge. O(characters).
     """
-    n_least = max(_MIN_PAIRS, _MIN_SHARE * min(len(source.texts), len(target.texts)))
+    n_least = max(FEW, _MIN_SHARE * min(len(source.texts), len(target.texts)))
     found = [_pair(own, theirs, target) for own, theirs in zip(source.as_source, target.as_target, strict=True)]
     return sorted((pairs for pairs in found if len(pairs) >= n_least), key=lambda pairs: -len(pairs))
 
@@ -188,7 +186,7 @@ def _words(texts: list[str]) -> list[set[str]]:
     """Sign texts by their words and numbers in ascending order, those left out that most texts hold."""
     parts = [[word.lstrip("0") or "0" for word in _WORD.findall(normalize_text(text))] for text in texts]
     counts = Counter(word for words in parts for word in set(words))
-    most = max(2.0, _UBIQUITOUS * len(texts))
+    most = max(2.0, MOST * len(texts))
     kept = [sorted(word for word in words if counts[word] < most) for words in parts]
     return [{" ".join(words)} if len(words) >= 2 else set() for words in kept]
 

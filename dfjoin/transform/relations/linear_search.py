@@ -29,10 +29,8 @@ _MAX_GROWN = 60
 _REACH = 3
 """Numbers that may be missing between two neighbours of a stretch."""
 _MAX_LINES = 4
-_ALIGNED_BITS = 2.0
-"""Bits of the choice of a line that carries the ends of the source to those of the target."""
-_GRID_BITS = 2.0
-"""Bits of the choice of the line that carries the grid of the source to that of the target."""
+_CHOICE_BITS = 2.0
+"""Bits of the choice of a line that carries the ends, or the grid, of the source to those of the target."""
 
 
 class _Guesses(NamedTuple):
@@ -89,7 +87,7 @@ def _guesses(source: SortedNumbers, target: SortedNumbers, rng: np.random.Genera
     cost = math.log2(n) + math.log2(m)
     if max(n, m) <= _ALL_PAIRS:
         offsets = (target.values[None, :] - ratio * source.values[:, None]).ravel()
-        yield _Guesses(np.repeat(ratio, offsets.size), offsets, cost + _GRID_BITS, 1)
+        yield _Guesses(np.repeat(ratio, offsets.size), offsets, cost + _CHOICE_BITS, 1)
         yield from _all_lines(source.values, target.values)
         return
     x, y = _stretches(source, 2, rng), _stretches(target, 2, None)
@@ -123,7 +121,7 @@ def _known_guesses(source: SortedNumbers, target: SortedNumbers) -> Iterator[_Gu
     """Yield the identity, the line from grid to grid, and units of measure."""
     nothing = np.zeros(1)
     yield _Guesses(nothing + 1, nothing, 0.0, 0)
-    yield _Guesses(nothing + target.step / source.step, nothing, _GRID_BITS, 0)
+    yield _Guesses(nothing + target.step / source.step, nothing, _CHOICE_BITS, 0)
     scales, offsets = known_lines()
     yield _Guesses(scales, offsets, math.log2(scales.size), 0)
 
@@ -131,11 +129,11 @@ def _known_guesses(source: SortedNumbers, target: SortedNumbers) -> Iterator[_Gu
 def _aligned_lines(x: Floats, y: Floats) -> Iterator[_Guesses]:
     """Lay lines through the ends of both columns, as if all rows had partners."""
     if x[-1] != 0:
-        yield _Guesses(y[-1:] / x[-1], np.zeros(1), _ALIGNED_BITS, 1)
-    yield _Guesses(np.ones(1), y[:1] - x[0], _ALIGNED_BITS, 1)
+        yield _Guesses(y[-1:] / x[-1], np.zeros(1), _CHOICE_BITS, 1)
+    yield _Guesses(np.ones(1), y[:1] - x[0], _CHOICE_BITS, 1)
     rising = (y[-1] - y[0]) / (x[-1] - x[0])
     scales = np.array([rising, -rising])
-    yield _Guesses(scales, np.array([y[0], y[-1]]) - scales * x[0], _ALIGNED_BITS, 2)
+    yield _Guesses(scales, np.array([y[0], y[-1]]) - scales * x[0], _CHOICE_BITS, 2)
 
 
 def _all_lines(x: Floats, y: Floats) -> Iterator[_Guesses]:

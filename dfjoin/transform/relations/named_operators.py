@@ -1,18 +1,20 @@
-"""Relating two columns that the caller named by what their values say: periods, dates, numbers, names of numbers.
+"""Relating two columns by what their values say: periods, dates, numbers, names of numbers.
 
 Two named columns are meant to be joined. So it is enough that both can be read as one kind of thing, months or Roman
 numbers, and that nearly all of one side has a partner: evidence against chance, which small ordered domains never
-have, is not asked for.
+have, is not asked for. Of columns that nobody named, those that spell periods of one kind are related, as equal
+spellings would be.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from dfjoin.programs.calendar_operators import SERIALS, MoveDate, ReadSerial
 from dfjoin.programs.code_operators import Coded, WeightedSum
@@ -22,7 +24,7 @@ from dfjoin.programs.operator import Step
 from dfjoin.programs.part_operators import CharacterRun
 from dfjoin.programs.program import Program
 from dfjoin.programs.program_pieces import Constant, Extract, Piece
-from dfjoin.programs.quantities import unit_ratios
+from dfjoin.programs.quantities import Quantity, unit_ratios
 from dfjoin.programs.text_operators import Pad
 from dfjoin.programs.time_operators import ReadTime, WriteTime
 from dfjoin.transform.compose.moments import reading_orders
@@ -31,7 +33,7 @@ from dfjoin.transform.evidence.prepared_columns import Column
 from dfjoin.transform.evidence.transform_join import RankedProgram, TransformJoin
 from dfjoin.transform.pairs.sides import DIRECTIONS
 
-__all__ = ["ACCEPT", "Named", "Reading", "relate_named"]
+__all__ = ["ACCEPT", "Named", "Reading", "relate_named", "relate_periods"]
 
 ACCEPT = "pass transform='accept' to join by it"
 """How a proposal is accepted."""
@@ -45,8 +47,11 @@ _SHOWN = 0.3
 """Such a share from which a relation is proposed."""
 _MOST_VALUES = 200_000
 _N_EXAMPLES = 5
+_MIDNIGHT = " 00:00:00.000000"
+"""What a date of a frame ends with as a text."""
 
 _ONE, _TWO = CharacterRun("digits", 0), CharacterRun("digits", 1)
+_HOURS, _MINUTES = "h(?:ours?|rs?)?[ ,]?", "m(?:in(?:ute)?s?)?[ ,]?"
 _SPELLED: tuple[tuple[str, str, tuple[tuple[Step, ...] | str, ...]], ...] = (
     (r"q[1-4][ /-]*\d{4}", "quarter", ((_TWO,), "Q", (_ONE,))),
     (r"\d{4}[ -]?q[1-4]", "quarter", ((_ONE,), "Q", (_TWO,))),
@@ -60,6 +65,14 @@ _SPELLED: tuple[tuple[str, str, tuple[tuple[Step, ...] | str, ...]], ...] = (
     (r"fy ?'?\d{2}", "fiscal year", ((_ONE, Year(70)),)),
     (r"\d{4}", "year", ((_ONE,),)),
     (r"\d{3}0'?s", "band of 10 from 0", ((_ONE,),)),
+    (r"\d{1,4}:[0-5]?\d:[0-5]?\d", "duration", ((WeightedSum("3600 60 1", 1),),)),
+    (
+        rf"\d{{1,4}} ?{_HOURS} ?\d{{1,2}} ?{_MINUTES} ?\d{{1,2}} ?(?:s|secs?|seconds?)",
+        "duration",
+        ((WeightedSum("3600 60 1", 1),),),
+    ),
+    (rf"\d{{1,4}} ?{_HOURS} ?\d{{1,2}} ?{_MINUTES}", "duration", ((WeightedSum("3600 60", 1),),)),
+    (rf"\d{{1,6}} ?{_MINUTES}", "duration", ((Quantity("duration"),),)),
     (r"(?=[mdclxvi])m{0,3}(?:cm|cd|d?c{0,3})(?:xc|xl|l?x{0,3})(?:ix|iv|v?i{0,3})", "number", ((Coded("from roman"),),)),
 )
 """Pattern of a column's values in small letters, what they are, and the pieces that write it."""
@@ -77,7 +90,11 @@ _WRITTEN = {
 }
 """What dates lie in, and how it is written."""
 _FINEST = (*_WRITTEN, "fiscal quarter", "fiscal year")
+_PERIODS = ("iso week", "month", "quarter", "fiscal quarter")
+"""Kinds that relate columns that nobody named: days of two dense calendars and years are equal by chance."""
 _BAND = re.compile(r"([0-9]{1,9}) ?(?:-|\u2013|to) ?([0-9]{1,9})")
+
+_SEASON = re.compile(r"(?:[A-Za-z]+ )?([0-9]{4}) ?[-/\u2013] ?([0-9]{4}|[0-9]{2})")
 
 
 class Reading(NamedTuple):
@@ -161,6 +178,64 @@ def relate_named(left: Column, right: Column, *, accepts_doubt: bool = False) ->
     return Named(by_unit, proposal) if by_unit else Named(None, proposal or _fiscal_doubt(left, right, own, theirs))
 
 
+def relate_periods(left: Mapping[str, Column], right: Mapping[str, Column], *, accepts_doubt: bool = False) -> Named:
+    """Relate two columns that nobody named, if they alone hold periods of one kind: ``2024-03`` and ``Mar 2024``.
+
+    Where both spell the kind, equality of periods stands for equality of texts. Where one has what lies in it, as days
+    lie in months, this is proposed.
+
+    Parameters
+    ----------
+    left, right : mapping of str to Column
+    accepts_doubt : bool
+        Whether a relation that would be proposed is joined.
+
+    Returns
+    -------
+    Named
+        Nothing is joined where several pairs of columns could be.
+    """
+    own, theirs = ([(column, _periods(column)) for column in side.values()] for side in (left, right))
+    sure: list[tuple[str, str, TransformJoin, str]] = []
+    doubtful: list[tuple[str, str, TransformJoin, str]] = []
+    for mine, readings in own:
+        for other, others in theirs:
+            pairs = [(one, two) for one in readings for two in others if _may_meet(one, two)]
+            for one, two in sorted(pairs, key=lambda pair: _FINEST.index(pair[0].kind)):
+                found = _joined(mine, other, one, two, "rests on what the values say")
+                if found is not None and max(found[0].source_coverage, found[0].target_coverage) >= _EXPLAINED:
+                    (sure if one.is_spelled and two.is_spelled else doubtful).append((mine.name, other.name, *found))
+                    break
+    chosen = sure or doubtful
+    if len(chosen) == 1 and (sure or accepts_doubt):
+        return Named(chosen[0][2])
+    proposals = [f"{mine} = {other}: {join.basis}; for example {shown}" for mine, other, join, shown in chosen]
+    remedy = ACCEPT if len(chosen) == 1 else "name one pair by `on` and `right_on`"
+    return Named(None, f"{'; '.join(proposals[:_N_EXAMPLES])}; {remedy}" if proposals else "")
+
+
+def _periods(column: Column) -> list[Reading]:
+    """Return the periods that a column spells, or has values in; days that all begin or end a period spell it."""
+    if not 2 <= len(column.values) <= _MOST_VALUES:
+        return []
+    readings = list(_readings(column.name, _some_texts(column)))
+    periods = [one for one in readings if one.kind in _PERIODS]
+    day = next((one for one in readings if one.kind == "day"), None)
+    if day is None:
+        return periods
+    days = np.array([text for text in _made_of(column, day.program).results if text], "datetime64[D]")
+    return [one._replace(is_spelled=_all_begin(days, one.kind) or _all_begin(days + 1, one.kind)) for one in periods]
+
+
+def _all_begin(days: NDArray[np.datetime64], kind: str) -> bool:
+    """Tell whether all days are the first of their ISO week, month or quarter."""
+    if kind == "iso week":
+        return bool(((days.astype(np.int64) + 3) % 7 == 0).all())  # 1970-01-01 was a Thursday
+    months = days.astype("datetime64[M]")
+    is_first = months.astype("datetime64[D]") == days
+    return bool((is_first & ((kind == "month") | (months.astype(np.int64) % 3 == 0))).all())
+
+
 def _some_texts(column: Column) -> list[str]:
     rows = column.first_rows[:: max(1, len(column.values) // _LOOKED_AT)]
     return [str(text).strip() for text in column.array.take(pa.array(rows)).to_pylist() if text]
@@ -215,8 +290,17 @@ def _numbers(name: str, texts: list[str]) -> Iterator[Reading]:
     bands = [found for text in texts if (found := _BAND.fullmatch(text))]
     widths = {int(band[2]) - int(band[1]) + 1 for band in bands}
     if len(bands) == len(texts) and len(widths) == 1 and (width := widths.pop()) > 1:
-        first = int(bands[0][1]) % width
-        yield Reading(f"band of {width} from {first}", _program(name, (_ONE,)), True)
+        firsts = {int(band[1]) % width for band in bands}
+        if len(firsts) == 1:
+            yield Reading(f"band of {width} from {firsts.pop()}", _program(name, (_ONE,)), True)
+    if sum(map(_is_season, texts)) >= _READ * len(texts):
+        yield Reading("year", _program(name, (_ONE,)), True)
+
+
+def _is_season(text: str) -> bool:
+    """Tell whether a text is a year and the one after it: ``2012/13``, ``Season 2012-2013``."""
+    years = _SEASON.fullmatch(text)
+    return years is not None and (int(years[1]) + 1) % 10 ** len(years[2]) == int(years[2])
 
 
 def _readings_like(name: str, texts: list[str], others: list[Reading]) -> Iterator[Reading]:
@@ -229,6 +313,9 @@ def _readings_like(name: str, texts: list[str], others: list[Reading]) -> Iterat
             program = _program(name, (RoundTo(before, band[1], "floor", first),))
             if _reads(program, texts):
                 yield Reading(kind, program, False)
+    if "duration" in kinds and all(re.fullmatch("[0-9]{1,9}", text) for text in texts):
+        yield Reading("duration", _program(name, (StripZeros(),)), False)
+        yield Reading("duration", _program(name, (Linear("60", "0", 0, "fixed"),)), False)
     if "day" in kinds and all(re.fullmatch("[0-9]{4,13}", text) for text in texts):
         for origin in SERIALS:
             program = _program(name, (ReadSerial(origin), WriteTime("%Y-%m-%d")))
@@ -245,7 +332,9 @@ def _made_of(column: Column, program: Program) -> _Made:
     return _Made(taken.to_pylist(), program.apply([taken]).to_pylist())
 
 
-def _joined(left: Column, right: Column, one: Reading, two: Reading) -> tuple[TransformJoin, str] | None:
+def _joined(
+    left: Column, right: Column, one: Reading, two: Reading, basis: str = "rests on the names of the columns"
+) -> tuple[TransformJoin, str] | None:
     """Join two readings; None if less than `_READ` of a column is read, or neither program tells its values apart."""
     made = _made_of(left, one.program), _made_of(right, two.program)
     known = [{result for result in side.results if result} for side in made]
@@ -256,11 +345,12 @@ def _joined(left: Column, right: Column, one: Reading, two: Reading) -> tuple[Tr
         return None
     shares = made[0].share_in(known[1]), made[1].share_in(known[0])
     reverse = not is_unique[1]
-    basis = f"rests on the names of the columns: both are read as {one.kind}"
+    basis = f"{basis}: both are read as {one.kind}"
     join = _as_join((left, right), (one.program, two.program), shares, reverse, basis)
     partner = dict(zip(made[1].results, made[1].texts, strict=True))
-    examples = [f"{text} = {partner[result]}" for text, result in zip(*made[0], strict=True) if result in known[1]]
-    return join, ", ".join(examples[:_N_EXAMPLES])
+    pairs = [(text, partner[result]) for text, result in zip(*made[0], strict=True) if result in known[1]]
+    shown = (" = ".join(text.removesuffix(_MIDNIGHT) for text in pair) for pair in pairs[:_N_EXAMPLES])
+    return join, ", ".join(shown)
 
 
 def _as_join(

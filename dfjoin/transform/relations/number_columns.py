@@ -18,13 +18,12 @@ from dfjoin.programs.program_pieces import Extract
 from dfjoin.programs.quantities import Quantity, quantity_tables
 from dfjoin.transform.evidence.prepared_columns import Column
 from dfjoin.transform.evidence.sorted_numbers import SortedNumbers, last_units
+from dfjoin.values.shares import NEARLY_ALL
 
 __all__ = ["NumberReading", "read_numbers"]
 
 _PLAIN = "^-?[0-9]{1,15}([.][0-9]{1,17})?$"
 _LONG = "[.][0-9]{7}"
-_READABLE = 0.9
-"""Share of the values that must be numbers."""
 _HEAD = 200
 """Values by which a reading is chosen."""
 _MAX_READINGS = 3
@@ -34,8 +33,6 @@ _NOISE = 1e-12
 _MAX_ROUNDED = 6
 _STEP_BITS = 3.0
 """Description length of a step that reads numbers in another base or unit."""
-_ANY_UNIT_BITS = 1.0
-"""The same of the step that takes whatever unit there is."""
 _BASES: tuple[tuple[str, str, tuple[Step, ...]], ...] = (
     ("^[01]{1,12}$", "", (Base(2, 10),)),
     ("^[0-9a-fA-F]{1,12}$", "[a-fA-F]", (Base(16, 10),)),
@@ -73,7 +70,7 @@ class NumberReading:
     def cost(self) -> float:
         """Bits that single the reading out."""
         if self.steps == (Quantity("number"),):
-            return _ANY_UNIT_BITS
+            return 0.0
         return _STEP_BITS * sum(step.operator is not Slice for step in self.steps)
 
     @property
@@ -125,9 +122,9 @@ def _share(head: pa.Array, pattern: str) -> float:
 
 def _fitting_steps(head: pa.Array) -> Iterator[tuple[Step, ...]]:
     """Yield the steps that read nearly all values, the likeliest first."""
-    if _share(head, "[0-9]") < _READABLE and _share(head, "^#?[0-9a-fA-F]{2,12}$") < _READABLE:
+    if _share(head, "[0-9]") < NEARLY_ALL and _share(head, "^#?[0-9a-fA-F]{2,12}$") < NEARLY_ALL:
         return
-    is_plain = _share(head, _PLAIN) >= _READABLE
+    is_plain = _share(head, _PLAIN) >= NEARLY_ALL
     if is_plain:
         noise = _rounding(head)
         yield noise
@@ -137,7 +134,7 @@ def _fitting_steps(head: pa.Array) -> Iterator[tuple[Step, ...]]:
         for table in quantity_tables(head.to_pylist()):
             yield (Quantity(table),)
     for pattern, needed, steps in _BASES:
-        if _share(head, pattern) >= _READABLE and (not needed or _share(head, needed) > 0):
+        if _share(head, pattern) >= NEARLY_ALL and (not needed or _share(head, needed) > 0):
             yield steps
 
 
@@ -151,7 +148,7 @@ def _rounding(head: pa.Array) -> tuple[Step, ...]:
     except ValueError:
         return ()
     for digits in range(_MAX_ROUNDED + 1):
-        if np.mean(np.abs(np.round(numbers, digits) - numbers) <= _NOISE * np.abs(numbers)) >= _READABLE:
+        if np.mean(np.abs(np.round(numbers, digits) - numbers) <= _NOISE * np.abs(numbers)) >= NEARLY_ALL:
             return (Round(digits),)
     return ()
 
@@ -159,7 +156,7 @@ def _rounding(head: pa.Array) -> tuple[Step, ...]:
 def _read(column: Column, steps: tuple[Step, ...], rows: NDArray[np.int64], texts: pa.Array) -> NumberReading | None:
     """Sort the numbers that are written plainly; None if they are too few."""
     is_number = pc.fill_null(pc.match_substring_regex(texts, _PLAIN), False)
-    if pc.sum(is_number).as_py() is None or pc.sum(is_number).as_py() < max(2, _READABLE * len(texts)):
+    if pc.sum(is_number).as_py() is None or pc.sum(is_number).as_py() < max(2, NEARLY_ALL * len(texts)):
         return None
     texts, rows = texts.filter(is_number), rows[is_number.to_numpy(zero_copy_only=False)]
     values = pc.cast(texts, pa.float64()).to_numpy(zero_copy_only=False)

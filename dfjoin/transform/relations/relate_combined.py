@@ -20,7 +20,8 @@ from dfjoin.transform.evidence.value_pairs import no_pairs
 from dfjoin.transform.pairs.accept import AcceptedPrograms, accept_programs
 from dfjoin.transform.pairs.column_pair import ColumnPair
 from dfjoin.transform.pairs.full_columns import FullColumns
-from dfjoin.transform.pairs.sides import DIRECTIONS, KEY_UNIQUENESS, SampledTable
+from dfjoin.transform.pairs.sides import DIRECTIONS, SampledTable
+from dfjoin.values.shares import KEY_UNIQUENESS
 
 __all__ = ["relate_combined"]
 

@@ -17,13 +17,12 @@ from dfjoin.transform.pairs.accept import AcceptedPrograms, accept_programs
 from dfjoin.transform.pairs.column_pair import ColumnPair
 from dfjoin.transform.pairs.full_columns import FullColumns
 from dfjoin.transform.pairs.sides import SampledTable
+from dfjoin.values.shares import NEARLY_ALL
 
 __all__ = ["date_program", "days_may_be_exchanged", "relate_dates"]
 
 _MAX_LOOKED_AT = 200
 """Values of a column that tell how its dates are read."""
-_MIN_DATES = 0.9
-"""Share of these that must be whole dates."""
 _MAX_DATES = 200_000
 """Distinct values above which a column is no calendar."""
 _MAX_PAIRS = 6
@@ -56,7 +55,7 @@ def date_program(column: Column) -> Program | None:
     program = Program((column.name,), (Extract(0, (ReadTime(readings[0]), WriteTime("%Y-%m-%d"))),))
     is_time = sum(":" in text for text in texts)
     n_dates = sum(program(text) is not None for text in texts)
-    return program if n_dates >= _MIN_DATES * len(texts) and not is_time else None
+    return program if n_dates >= NEARLY_ALL * len(texts) and not is_time else None
 
 
 def days_may_be_exchanged(source: Column, target: Column) -> bool:
@@ -82,7 +81,7 @@ def days_may_be_exchanged(source: Column, target: Column) -> bool:
     written = WriteTime("%Y-%m-%d")
     made = [[written(ReadTime(reading)(text) or "") for text in texts] for reading in readings[:2]]
     fewer, more = sorted(sum(date in dates for date in one) for one in made)
-    return made[0] != made[1] and fewer >= _MIN_DATES * more > 0
+    return made[0] != made[1] and fewer >= NEARLY_ALL * more > 0
 
 
 def relate_dates(

@@ -14,17 +14,16 @@ from dfjoin.programs.program import Program
 from dfjoin.programs.program_pieces import Extract
 from dfjoin.transform.evidence.prepared_columns import Column
 from dfjoin.transform.evidence.transform_join import RankedProgram, TransformJoin
+from dfjoin.values.shares import HALF
 
 __all__ = ["relate_names"]
 
 _MOST_VALUES = 20_000
 """Distinct values of a column up to which names are compared: a name takes 20 microseconds."""
 _FEWEST = 4
-"""Names that have to be related,"""
-_MIN_SHARE = 0.5
-"""their share of the smaller column,"""
+"""Names that have to be related, beside half of the smaller column."""
 _MIN_GAIN = 0.05
-"""and the share by which they exceed what is related otherwise."""
+"""Share of the smaller column by which they exceed what is related otherwise."""
 _MAX_AMBIGUOUS = 0.02
 """Share of the normal forms in both columns that may stand for several things on one side."""
 
@@ -83,7 +82,7 @@ def relate_names(left: Column, right: Column, found: TransformJoin) -> Transform
     for kind in NAME_FORMS:
         form = _form(kind, *sides)
         n_joined = min(form.joined)
-        if n_joined < max(_FEWEST, _MIN_SHARE * smaller) or n_joined < known + _MIN_GAIN * smaller:
+        if n_joined < max(_FEWEST, HALF * smaller) or n_joined < known + _MIN_GAIN * smaller:
             continue
         if form.n_ambiguous > _MAX_AMBIGUOUS * len(form.shared):
             continue

@@ -28,17 +28,16 @@ from dfjoin.transform.evidence.prepared_columns import Column
 from dfjoin.transform.evidence.value_pairs import no_pairs
 from dfjoin.transform.pairs.accept import MIN_COVERAGE, MIN_SCORE, AcceptedPrograms, shares_of
 from dfjoin.transform.pairs.column_pair import ColumnPair
-from dfjoin.transform.pairs.sides import DIRECTIONS, KEY_UNIQUENESS, Direction, SampledTable
+from dfjoin.transform.pairs.sides import DIRECTIONS, Direction, SampledTable
 from dfjoin.transform.relations.linear_search import search_lines
 from dfjoin.transform.relations.number_columns import NumberReading, read_numbers
+from dfjoin.values.shares import KEY_UNIQUENESS
 
 __all__ = ["NumericOutcome", "relate_numbers"]
 
 _MAX_COLUMN_PAIRS = 60
 _LARGE = 100_000
 """Rows from which columns that are not named are related by known units alone, if samples of them show it."""
-_LARGE_BITS = 20.0
-"""Evidence of the samples of large columns from which they are looked at whole."""
 _FITTED = 40
 """Pairs of numbers that constants are fitted to."""
 _FEW = 1000
@@ -48,15 +47,9 @@ _MIN_BITS_GIVEN = 6.0
 """Least evidence where both columns are given, so that few others were looked at: chance below 1 in 64."""
 _MAX_CHANCE = (0.75, 0.75, 0.5)
 """Chance of a hit from which a grid is too dense for evidence, by the numbers that a line is laid through."""
-_MIN_HITS = 3
-"""Numbers that a line has to meet beside those that it was laid through."""
-_LEAST_COVERAGE = 0.1
-"""Share of the values that equal quantities must have where the columns are given."""
 _FALLING_SCORE = 1.4
 """Sum of the shares of both columns that a falling line must join: complements, as chances of winning and losing, are
 found within one column. Nor may most of the other numbers have their complements in their own column."""
-_DECISIVE_BITS = 40.0
-"""Evidence from which no other line is tried."""
 
 
 @dataclass(frozen=True)
@@ -166,7 +159,7 @@ def _keep_promising(
     kept: tuple[set[str], set[str]] = set(), set()
     for mine, other in itertools.islice(itertools.product(own, theirs), _MAX_COLUMN_PAIRS):
         for line in search_lines(mine.numbers, other.numbers, rng, is_known=True):
-            if line.bits >= _LARGE_BITS:
+            if line.bits >= 2 * MIN_BITS:
                 kept[0].add(mine.column.name)
                 kept[1].add(other.column.name)
     return tuple(  # type: ignore[return-value]
@@ -197,9 +190,9 @@ def _relate_pair(pair: _NumberPair, rng: np.random.Generator, tried: list[str]) 
             outcome = _evaluate(pair, line, chance, steps)
             if best is None or (outcome.bits, outcome.n_joined) > (best.bits, best.n_joined):
                 best, chosen = outcome, line
-            if outcome.bits > _DECISIVE_BITS and outcome.score >= 2 * FULL_COVERAGE:
+            if outcome.bits > 4 * MIN_BITS and outcome.score >= 2 * FULL_COVERAGE:
                 break  # other ways to write the same numbers join no more
-        if best is not None and best.bits > _DECISIVE_BITS:
+        if best is not None and best.bits > 4 * MIN_BITS:
             break
     if best is None or chosen is None:
         return None
@@ -220,10 +213,8 @@ def _reason_against(outcome: NumericOutcome, pair: _NumberPair, line: Line) -> s
         return f"chance may explain it ({outcome.bits:.0f} bits of evidence, {least_bits:.0f} needed)"
     if outcome.chance > _MAX_CHANCE[line.n_free]:
         return f"chance may explain it (the numbers lie so close that {outcome.chance:.0%} of any would meet one)"
-    if outcome.n_reached - line.n_free < _MIN_HITS:
-        return f"chance may explain it (it meets {outcome.n_reached} numbers, {line.n_free + _MIN_HITS} needed)"
     is_free = pair.is_fixed and line.cost == 0
-    least, both = (_LEAST_COVERAGE, _LEAST_COVERAGE) if is_free else (MIN_COVERAGE, MIN_SCORE)
+    least, both = (0.0, 0.0) if is_free else (MIN_COVERAGE, MIN_SCORE)
     if line.scale < 0:
         both = _FALLING_SCORE
     if max(outcome.source_coverage, outcome.target_coverage) < least or outcome.score < both:
@@ -303,10 +294,12 @@ def _evidence(outcome: Outcome, line: Line, chance: Chance) -> float:
         n_targets = outcome.n_target - int(is_trivial[: outcome.hits.size][outcome.hits >= 0].sum())
     else:
         n_targets = outcome.n_target
+    # a program that rounds meets more numbers than its line does
+    dense = min(1.0, max(chance.dense, outcome.density))
     n_hits = int(is_hit.sum()) - line.n_free
     n_outputs = counts - line.n_free
     return min(
-        matching_bits(n_hits, n_outputs, max(1, n_targets - line.n_free), chance.dense),
+        matching_bits(n_hits, n_outputs, max(1, n_targets - line.n_free), dense),
         evidence_bits(max(0, n_hits), max(0, n_outputs), chance.like),
     )
 

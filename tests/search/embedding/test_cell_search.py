@@ -24,13 +24,15 @@ def test_pairs_do_not_depend_on_batches(radius, monkeypatch):
     rows = unit_rows(np.random.default_rng(3).normal(size=(700, 10)))
     cells, order = build_cells(rows)
     queries, n = rows[::11], len(rows[::11])
+    part = np.random.default_rng(4).choice([0.25, 0.5, 1.0], n)
     arrays = features_of(queries, cells.projection), queries, np.arange(n), np.full(n, -1), np.ones(n, np.int64)
+    arrays = *arrays, radius * part
     made = QueryVectors(*(as_read_only(np.ascontiguousarray(array)) for array in arrays))
     table = VectorTable(as_read_only(rows[order]), as_read_only(np.arange(700, dtype=np.uint32)))
 
     def pairs():
         read, found = np.zeros(4, np.int64), []
-        for (first, last), indptr, places in near_places(cells, table, made, radius, read):
+        for (first, last), indptr, places in near_places(cells, table, made, read):
             owners = first + np.repeat(np.arange(last - first), np.diff(indptr))
             found += zip(owners.tolist(), order[places].tolist(), strict=True)
         assert read[3] == len(found)
@@ -39,7 +41,7 @@ def test_pairs_do_not_depend_on_batches(radius, monkeypatch):
     expected = pairs()
     assert expected == sorted(expected, key=lambda pair: pair[0]) and len(set(expected)) == len(expected)
     gaps = np.sqrt(((queries[:, None].astype(float) - rows[None].astype(float)) ** 2).sum(-1))
-    assert sorted(expected) == [tuple(pair) for pair in np.argwhere(gaps <= radius).tolist()]
+    assert sorted(expected) == [tuple(pair) for pair in np.argwhere(gaps <= radius * part[:, None]).tolist()]
     for name, value in {"QUERIES_AT_ONCE": 7, "_CELLS": 3, "_STEP": 2, "_ROOM": 700, "MOST_PAIRS": 1400}.items():
         monkeypatch.setattr(near_plans, name, value)
     assert pairs() == expected
@@ -60,9 +62,9 @@ def vectors(n, n_queries):
     cells, order = build_cells(rows)
     table = VectorTable(as_read_only(rows[order]), as_read_only(np.arange(n, dtype=np.uint32)))
     own = rows[:n_queries]
-    numbers = np.arange(n_queries), np.full(n_queries, -1), np.ones(n_queries, np.int64)
+    numbers = np.arange(n_queries), np.full(n_queries, -1), np.ones(n_queries, np.int64), np.full(n_queries, 0.9)
     queries = QueryVectors(*map(as_read_only, (features_of(own, cells.projection), own, *numbers)))
-    return lambda: list(near_places(cells, table, queries, 0.9, np.zeros(4, np.int64)))
+    return lambda: list(near_places(cells, table, queries, np.zeros(4, np.int64)))
 
 def texts(n, n_queries):
     words = ["north street number " + str(i) for i in range(n)]

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from dfjoin.kernels.records import as_read_only
-from dfjoin.kernels.vectors.vector_search import MatchTally, QueryVectors, TokenColumns, VectorTable, Within
+from dfjoin.kernels.vectors.vector_search import MatchTally, QueryVectors, TokenColumns, VectorTable
 from dfjoin.search.embedding import near_plans
 from dfjoin.search.embedding.near_plans import NearSegment, run_near_plan
 from dfjoin.search.params import SearchStats
@@ -30,7 +30,7 @@ def case():
     )
     table = VectorTable(as_read_only(rows[order]), as_read_only(order.astype(np.uint32)))
     features = features_of(queries, cells.projection)
-    made = QueryVectors(features, queries, np.arange(200), np.full(200, -1), np.ones(200, np.int64))
+    made = QueryVectors(features, queries, np.arange(200), np.full(200, -1), np.ones(200, np.int64), np.ones(200))
     return NearSegment(cells, table, postings), made
 
 
@@ -39,7 +39,8 @@ def run(case, radius, plan):
     zeros = np.zeros((2, N_COLUMNS), np.int64)
     tally = MatchTally(zeros[0], zeros[1], np.full(N_COLUMNS, -1), np.full(0, -1), False)
     stats = SearchStats()
-    run_near_plan(segment, queries, Within(np.float32(0), radius), tally, plan, stats)
+    radii = radius * np.where(queries.numbers % 3, 1.0, 0.5)
+    run_near_plan(segment, queries._replace(radii=radii), None, tally, plan, stats)
     return tally.hits, stats
 
 

@@ -1,5 +1,7 @@
 """Search by distance against every pair of values; what does not change the answer."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -9,7 +11,7 @@ from hypothesis import strategies as st
 import dfjoin
 from dfjoin.errors import IncompatibleSettingsError, InvalidParameterError
 from dfjoin.index.manifest import EmbedderMeta
-from dfjoin.search.embedding.near_search import default_of, vector_radius, with_radius
+from dfjoin.search.embedding.near_search import DefaultRadius, default_of, vector_radius, with_radius
 from dfjoin.search.params import search_params
 from tests.oracles.vectors import count_near, unit
 from tests.vectors.makers import letters, scattered
@@ -98,6 +100,36 @@ def test_random_queries(lakes, seed, radius, k, threshold):
     assert (weighted["matched_rows"] == 2 * weighted["matched"]).all() and answer(weighted) == answer(every)
 
 
+@pytest.mark.parametrize("metric", ["euclidean", "angular"])
+@pytest.mark.parametrize("plan", [None, "tree", "gemm", "pexeso"])
+def test_a_radius_by_length_is_smaller_for_long_texts(build, plan, metric):
+    rng = np.random.default_rng(1)
+
+    def texts(n):
+        words = ["".join(rng.choice(list("abcdefgh"), 5)) for _ in range(n)]
+        return list(dict.fromkeys(word * int(rng.integers(1, 20)) for word in words))
+
+    frames = {}
+    for i in range(4):
+        words = texts(40)
+        frames[f"t{i}"] = pd.DataFrame({"text": words, "number": rng.choice(999, len(words), replace=False)})
+    query = [*texts(60), *frames["t0"]["text"][:5], "5"]
+    lake = build(frames, embedder=letters)
+    options = {"mode": "embedding", "radius": 0.3, "radius_unit": "by_length", "metric": metric, "plan": plan}
+    chord = 0.6 if metric == "euclidean" else 2 * np.sin(0.15 * np.pi)
+    expected, whole = {}, count_near(query, columns_of(frames), vector_of, chord)
+    for value in query:
+        part = 0.5 ** (np.ceil(2 * np.log2(max(len(value), 20) / 20)) / 4)
+        for name, (n, _) in count_near([value], columns_of(frames), vector_of, chord * part).items():
+            expected[name] = expected.get(name, 0) + n
+    df = pd.DataFrame({"q": query})
+    hits = df.discover_joinable("q", lake, threshold=0.0, **options)
+    assert answer(hits) == expected and sum(expected.values()) < sum(n for n, _ in whole.values())
+    some = df.discover_joinable("q", lake, threshold=0.5, **options)
+    assert answer(some) == {name: n for name, n in expected.items() if n >= 0.5 * len(query)}
+    assert hits.pairs(0)["query_value"].nunique() == hits["matched"][0]
+
+
 def test_radius_zero_contains_equality_and_equals_it_for_an_injective_embedder(build):
     frames = tables(5)
     df = pd.DataFrame({"q": [*WORDS[:20], "12-3", "3"]})
@@ -161,12 +193,18 @@ def test_the_default_radius_is_that_of_the_embedder():
     )
     found = with_radius(params, default_of(trained))
     assert (found.radius, found.radius_unit, found.metric) == (0.37, "fraction", "euclidean")
-    assert (default_of(earlier), default_of(other)) == (0.2, 0.06)
+    assert (default_of(earlier), default_of(other)) == ((0.2, "fraction"), (0.06, "fraction"))
+    by_length = default_of(replace(trained, radius_unit="by_length"))
+    assert with_radius(params, by_length).radius_unit == "by_length"
+    assert with_radius(search_params(mode="embedding", radius_unit="fraction"), by_length).radius_unit == "fraction"
+    assert with_radius(search_params(mode="embedding", radius=0.3), by_length).radius_unit == "fraction"
     assert with_radius(search_params(mode="embedding", radius=0.3), default_of(trained)).radius == 0.3
     chords = [
-        vector_radius(with_radius(search_params(mode="embedding", metric=metric, radius_unit=unit), 0.37)).chord
+        vector_radius(
+            with_radius(search_params(mode="embedding", metric=metric, radius_unit=unit), DefaultRadius(0.37))
+        ).chord
         for metric in (None, "angular")
-        for unit in (None, "absolute")
+        for unit in (None, "absolute", "by_length")
     ]
     np.testing.assert_allclose(chords, 0.74)  # the same texts are near, however that is measured
 
@@ -186,6 +224,7 @@ def test_reach():
     reach = vector_radius(search_params(mode="embedding", metric="angular", radius=0.25))
     assert reach.chord == pytest.approx(2 * np.sin(np.pi / 8))
     np.testing.assert_allclose(reach.shown(np.array([0.0, 2.0])), [0, 1])
+    assert "less for texts of more" in str(replace(reach, is_by_length=True))
     assert str(reach) == "angular distance up to 0.785398 (0.25 of 3.14)"
     assert str(vector_radius(search_params(mode="embedding", radius=0.5, radius_unit="absolute"))) == (
         "euclidean distance up to 0.5"
@@ -198,7 +237,7 @@ def test_reach():
         ({"radius": -1}, "`radius` must be finite and at least 0, got -1"),
         ({"radius": float("nan")}, "`radius` must be finite and at least 0, got nan"),
         ({"radius": 10**400}, "`radius` must be finite and at least 0, got 1000"),
-        ({"radius_unit": "m"}, "`radius_unit` of texts must be"),
+        ({"radius_unit": "m"}, '`radius_unit` of texts must be "fraction", "by_length" or "absolute", got'),
         ({"radius_unit": "miles"}, "`radius_unit` must be one of"),
         ({"metric": "cosine"}, "`metric` must be one of"),
         ({"count": "some"}, "`count` must be one of 'hit', 'all', got 'some'"),

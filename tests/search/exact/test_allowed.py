@@ -3,7 +3,7 @@
 import pandas as pd
 import pytest
 
-from dfjoin.search.exact.allowed import allowed_columns
+from dfjoin.search.exact.posting_lists import allowed_columns
 from dfjoin.search.params import SearchParams
 from tests.search.searching import find
 

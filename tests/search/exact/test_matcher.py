@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from dfjoin.errors import IndexCorruptedError
 from dfjoin.kernels.lists.postings import build_directory
-from dfjoin.search.exact.matcher import match_tokens
+from dfjoin.search.exact.posting_lists import match_tokens
 from dfjoin.types import IndexSettings
 from dfjoin.values.normalize import normalize_column
 from tests.kernels.packing import pack

@@ -12,13 +12,13 @@ from hypothesis import strategies as st
 
 import dfjoin
 from dfjoin.errors import IndexCorruptedError
-from dfjoin.search.exact.matcher import match_tokens
 from dfjoin.search.exact.posting_lists import (
     Query,
     Scratch,
     WorkArrays,
     gather,
     lists_of,
+    match_tokens,
     merge_list,
     wanted_of,
 )

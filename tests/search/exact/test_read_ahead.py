@@ -6,9 +6,8 @@ import pytest
 
 import dfjoin
 from dfjoin.index.mapping import advise_willneed
-from dfjoin.search.exact import read_ahead as readahead
-from dfjoin.search.exact.matcher import match_tokens
-from dfjoin.search.exact.read_ahead import ReadAhead, VocabularyReadAhead
+from dfjoin.search.exact import posting_lists as readahead
+from dfjoin.search.exact.posting_lists import ReadAhead, VocabularyReadAhead, match_tokens
 from dfjoin.search.query import make_query
 
 

@@ -83,7 +83,9 @@ def test_an_explanation_prints_the_program_and_examples_of_each_side(candidate):
     assert (told.only_query, told.only_candidate) == (QUERY[:5], ["nobody else"])
     assert (told.matched, told.query_cardinality, told.cardinality) == (len(TRUTH), len(QUERY), len(TRUTH) + 1)
     text = str(told)
-    assert "'q' joins hidden column 'person', m:1\n  by q.split(', ')[1] + ' ' + q.split(', ')[0] = person: " in text
-    assert f"= person: {len(TRUTH)} rows, precision about" in text
+    assert (
+        "'q' joins hidden column 'person', m:1\n  by person.split(' ')[1] + ', ' + person.split(' ')[0] = q: " in text
+    )
+    assert f"= q: {len(TRUTH)} rows, precision about" in text
     assert "found by transform" in text and text.endswith("candidates learned from")
     assert told.to_dict()["program"] in text

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from dfjoin.search.usefulness.frame_headers import frame_headers
+from dfjoin.search.usefulness.features import frame_headers
 from dfjoin.search.usefulness.lake_facts import facts_of
 from dfjoin.values.header_meaning import headers_of
 
