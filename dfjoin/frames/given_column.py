@@ -45,6 +45,10 @@ class GivenColumn:
     def of(cls, field: pa.Field, column: pa.ChunkedArray, own: Any) -> GivenColumn:
         """Make a column that Arrow has; views and runs are written out, since Arrow takes no rows of them."""
         type_ = workable_type(field.type)
+        if pa.types.is_dictionary(type_) and pa.types.is_unsigned_integer(type_.index_type):
+            # pandas 2 makes no objects of them
+            signed = pa.dictionary(pa.int64(), type_.value_type, type_.ordered)
+            return cls(field, column.cast(signed), own)
         if type_ == field.type:
             return cls(field, column, own)
         chunks = [workable_array(chunk) for chunk in column.chunks]
@@ -173,8 +177,10 @@ def _of_keys(column: pd.Series, type_: pa.DataType) -> pa.Array:
     """Convert objects to the type of their origin; keys of both sides, of two types, as they print."""
     is_of_type = cell_type(type_) in (pa.string(), pa.large_string()) or not any(isinstance(v, str) for v in column)
     if is_of_type and not (pa.types.is_date(type_) and any(isinstance(v, datetime) for v in column)):
+        is_coded = pa.types.is_dictionary(type_)  # Arrow 18 makes no codes of objects
         try:
-            return pa.array(column, type_, from_pandas=True)
+            array = pa.array(column, type_.value_type if is_coded else type_, from_pandas=True)
+            return array.cast(type_) if is_coded else array
         except CONVERSION_ERRORS:
             pass
     values = [None if is_null else value for value, is_null in zip(column, column.isna(), strict=True)]
