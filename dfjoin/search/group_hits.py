@@ -84,7 +84,7 @@ class GroupHits:
 
 def count_holding(group: Snapshot, query: QueryColumn) -> HeldCounts:
     """Count the columns of a group of segments that hold each value of a query. O(values) for each segment."""
-    weights = ValueWeights(group, MatchedQuery(group, query.values), False)
+    weights = ValueWeights(group, MatchedQuery(group, query.values))
     held = np.flatnonzero(weights.n_holding)
     hashes = query.values.hashes[held]
     order = np.argsort(hashes)

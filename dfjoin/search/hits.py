@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from dfjoin.index.segment import Segment
 
-__all__ = ["Hits", "RankedHits", "join_hits", "rank_columns", "rank_hits"]
+__all__ = ["Hits", "RankedHits", "best_places", "join_hits", "rank_columns", "rank_hits"]
 
 _PROFILE_FIELDS = ("kind", "n_rows", "n_null")
 _RANGE_FIELDS = ("has_range", "min_integer", "max_integer")
@@ -64,6 +64,20 @@ def join_hits(parts: Sequence[Hits]) -> Hits:
         return Hits(none, none, none, none, none, np.empty(0, np.float64))
     joined: dict[str, Any] = {name: np.concatenate([getattr(part, name) for part in parts]) for name in _HIT_FIELDS}
     return Hits(**joined)
+
+
+def best_places(hits: Hits, most: int) -> NDArray[np.int64]:
+    """Return the places of the best hits, ascending, among equal ones the first columns; all if there are fewer.
+
+    Only hits that share as much as the last of the best are ordered. O(n).
+    """
+    places, counts = np.arange(len(hits)), hits.matched_rows
+    if places.size > most:
+        least = np.partition(counts, places.size - most)[places.size - most]
+        places = np.flatnonzero(counts >= least)
+        keys = (hits.columns[places], hits.segments[places], hits.cardinality[places], -counts[places])
+        places = np.sort(places[np.lexsort(keys)[:most]])
+    return places
 
 
 @dataclass(frozen=True, slots=True)

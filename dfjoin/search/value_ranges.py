@@ -177,7 +177,7 @@ def count_values(
     groups = list(groups)
     n_holding, n_columns = np.zeros(len(values), np.int64), 0
     for _, group in groups:
-        weights = ValueWeights(group, MatchedQuery(group, values), False)
+        weights = ValueWeights(group, MatchedQuery(group, values))
         n_holding, n_columns = n_holding + weights.n_holding, n_columns + weights.n_columns
     held, every, parts = HeldValues(n_holding, n_columns), replace(params, threshold=None), []
     for numbers, group in groups:

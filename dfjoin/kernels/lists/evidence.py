@@ -24,7 +24,6 @@ __all__ = [
     "add_lists",
     "add_matches",
     "add_sets",
-    "clear_evidence",
     "collect_evidence",
     "weigh_values",
 ]
@@ -65,14 +64,14 @@ _USUAL = _usual_columns()
 class Sums(NamedTuple):
     """The scratch of `collect_evidence`, `add_lists` and `add_sets`.
 
-    `sums` has a row for each column of the segment and `places` an entry for each posting list; both are zeros
-    between searches. `lists` and `list_sums` have an entry for each value of the query and may hold anything, `met`
-    one for each column and one more.
+    `sums` has a row for each column that is summed, and is zeros at first. `rows` has an entry for each column of the
+    segment, one more than the row of those that are summed, and `places` one for each posting list; both are zeros
+    between searches. `lists` and `list_sums` have an entry for each value of the query and may hold anything.
     """
 
     sums: NDArray[np.int64]
+    rows: NDArray[np.int32]
     places: NDArray[np.int32]
-    met: NDArray[np.int32]
     lists: NDArray[np.uint32]
     list_sums: NDArray[np.int64]
 
@@ -196,16 +195,15 @@ def collect_evidence(groups, weights, list_indptr, scratch):
 
     Returns
     -------
-    n_met, n_lists, n_postings : int
-        Columns with private values, distinct lists, and the postings in them.
+    n_lists, n_postings : int
+        Distinct lists, and the postings in them.
 
     Notes
     -----
     O(values).
     """
-    sums, places, met, lists, list_sums = scratch
-    n_columns = sums.shape[0]
-    n_met = np.int64(0)
+    sums, rows, places, lists, list_sums = scratch
+    n_columns = rows.shape[0]
     n_lists = np.int64(0)
     n_postings = np.int64(0)
     for i in range(groups.shape[0]):
@@ -213,11 +211,10 @@ def collect_evidence(groups, weights, list_indptr, scratch):
         if group < 0:
             continue
         if group < n_columns:
-            if sums[group, COUNT] == 0:
-                met[n_met] = group
-                n_met += 1
-            for s in range(N_SUMS):
-                sums[group, s] += weights[i, s]
+            row = np.int64(rows[group]) - 1
+            if row >= 0:
+                for s in range(N_SUMS):
+                    sums[row, s] += weights[i, s]
             continue
         number = group - n_columns
         place = np.int64(places[number]) - 1
@@ -232,25 +229,20 @@ def collect_evidence(groups, weights, list_indptr, scratch):
         else:
             for s in range(N_SUMS):
                 list_sums[place, s] += weights[i, s]
-    return n_met, n_lists, n_postings
+    return n_lists, n_postings
 
 
 @njit_lean
-def add_lists(n_lists, n_met, list_indptr, list_columns, scratch):
-    """Add the sums of each collected posting list to its columns.
+def add_lists(n_lists, list_indptr, list_columns, scratch):
+    """Add the sums of each collected posting list to those of its columns that are summed.
 
     Parameters
     ----------
-    n_lists, n_met : int
-        As `collect_evidence` returned them.
+    n_lists : int
+        As `collect_evidence` returned it.
     list_indptr : ndarray of int64, shape (n_lists + 1,)
     list_columns : ndarray of int32
     scratch : Sums
-
-    Returns
-    -------
-    int
-        Columns that were met.
 
     Raises
     ------
@@ -262,8 +254,8 @@ def add_lists(n_lists, n_met, list_indptr, list_columns, scratch):
     MergeList over distinct posting lists (Zhu et al., "JOSIE", SIGMOD 2019, sections 2.2 and 3.5), with five integers
     for a column instead of one, which lie in one cache line. O(postings).
     """
-    sums, _, met, lists, list_sums = scratch
-    n_columns = sums.shape[0]
+    sums, rows, _, lists, list_sums = scratch
+    n_columns = rows.shape[0]
     for place in range(n_lists):
         number = np.int64(lists[place])
         start, end = list_indptr[number], list_indptr[number + 1]
@@ -275,14 +267,13 @@ def add_lists(n_lists, n_met, list_indptr, list_columns, scratch):
             column = np.int64(list_columns[p])
             if column < 0 or column >= n_columns:
                 raise DamagedArraysError
-            met[n_met] = column
-            n_met += np.int64(sums[column, COUNT] == 0)
-            sums[column, COUNT] += count
-            sums[column, ROWS] += n_rows
-            sums[column, BITS] += bits
-            sums[column, WEIGHT] += weight
-            sums[column, SPREAD] += spread
-    return n_met
+            row = np.int64(rows[column]) - 1
+            if row >= 0:
+                sums[row, COUNT] += count
+                sums[row, ROWS] += n_rows
+                sums[row, BITS] += bits
+                sums[row, WEIGHT] += weight
+                sums[row, SPREAD] += spread
 
 
 @njit_lean
@@ -292,7 +283,7 @@ def add_sets(columns, set_indptr, set_lists, scratch):
     Parameters
     ----------
     columns : ndarray of int64, shape (n,)
-        Distinct columns.
+        The columns that are summed, in the order of their rows.
     set_indptr : ndarray of int64, shape (n_columns + 1,)
     set_lists : ndarray of uint32
     scratch : Sums
@@ -307,10 +298,9 @@ def add_sets(columns, set_indptr, set_lists, scratch):
     -----
     O(entries of the sets).
     """
-    sums, places, _, _, list_sums = scratch
+    sums, _, places, _, list_sums = scratch
     for i in range(columns.shape[0]):
-        column = columns[i]
-        start, end = set_indptr[column], set_indptr[column + 1]
+        start, end = set_indptr[columns[i]], set_indptr[columns[i] + 1]
         if start < 0 or end > set_lists.shape[0]:
             raise DamagedArraysError
         for p in range(start, end):
@@ -320,21 +310,4 @@ def add_sets(columns, set_indptr, set_lists, scratch):
             place = np.int64(places[number]) - 1
             if place >= 0:
                 for s in range(N_SUMS):
-                    sums[column, s] += list_sums[place, s]
-
-
-def clear_evidence(n_lists, columns, scratch):
-    """Set back to zero the places of the collected lists, and the sums of the columns that have some.
-
-    Parameters
-    ----------
-    n_lists : int
-    columns : ndarray of int32, shape (n,)
-    scratch : Sums
-
-    Notes
-    -----
-    Of numpy, not compiled. O(n_lists + n).
-    """
-    scratch.places[scratch.lists[:n_lists]] = 0
-    scratch.sums[columns] = 0
+                    sums[i, s] += list_sums[place, s]

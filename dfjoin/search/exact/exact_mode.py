@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
 import pandas as pd
 
 from dfjoin.errors import IncompatibleSettingsError
@@ -11,13 +10,13 @@ from dfjoin.search.exact.searcher import MatchedQuery, searcher_of
 from dfjoin.search.explanation import Explanation
 from dfjoin.search.found import Candidate, Found, Pool
 from dfjoin.search.group_hits import GroupHits, HeldCounts
-from dfjoin.search.hits import rank_hits
+from dfjoin.search.hits import best_places, rank_hits
 from dfjoin.search.modes import Mode
 from dfjoin.search.params import SearchParams, SearchStats
 from dfjoin.search.query import QueryColumn
 from dfjoin.search.shared_values import explain_shared_values, list_shared_pairs
 from dfjoin.search.usefulness.ranking import MOST_RANKED
-from dfjoin.search.usefulness.shared_evidence import SharedEvidence, count_evidence
+from dfjoin.search.usefulness.shared_evidence import SharedEvidence, evidence_of
 from dfjoin.store.snapshot import Snapshot
 
 __all__ = ["ExactMode"]
@@ -36,11 +35,8 @@ class ExactMode(Mode):
         if not params.is_by_usefulness:
             return super().search_group(group, query, counts, params)
         matched = MatchedQuery(group, query.values, counts.of_values(query))
-        evidence, _ = count_evidence(group, matched, params)
-        hits = evidence.hits
-        if len(hits) > MOST_RANKED + 1:
-            order = np.lexsort((hits.columns, hits.segments, hits.cardinality, -hits.matched_rows))
-            evidence = evidence.take(np.sort(order[: MOST_RANKED + 1]))
+        hits, _ = searcher_of(group).find_all(matched, params)
+        evidence = evidence_of(group, matched, hits.take(best_places(hits, MOST_RANKED + 1)), is_by_equality=True)
         return GroupHits(evidence.hits, evidence.sums, evidence.total_weight)
 
     def merge_groups(
@@ -69,8 +65,8 @@ class ExactMode(Mode):
 
     def pool(self, snapshot: Snapshot, query: QueryColumn, params: SearchParams) -> Pool:
         matched = MatchedQuery(snapshot, query.values)
-        evidence, stats = count_evidence(snapshot, matched, params)
-        return Pool(evidence.hits, matched, stats, evidence)
+        hits, stats = searcher_of(snapshot).find_all(matched, params)
+        return Pool(hits, matched, stats)  # what is shared is summed of those that are ranked
 
     def explain(self, candidate: Candidate) -> Explanation:
         return explain_shared_values(candidate)

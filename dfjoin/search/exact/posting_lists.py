@@ -20,7 +20,6 @@ from numpy.typing import NDArray
 from dfjoin.index.catalog import KINDS
 from dfjoin.index.mapping import advise_willneed, is_mapped
 from dfjoin.index.segment import Segment, Tokens, reading
-from dfjoin.kernels.lists.evidence import N_SUMS
 from dfjoin.kernels.lists.mergelist import (
     collect_lists,
     count_lists,
@@ -44,6 +43,7 @@ __all__ = [
     "VocabularyReadAhead",
     "WorkArrays",
     "allowed_columns",
+    "count_columns",
     "gather",
     "lists_of",
     "match_tokens",
@@ -302,11 +302,6 @@ class WorkArrays:
         return np.zeros(self.tally.counts.size, np.uint8)
 
     @cached_property
-    def sums(self) -> NDArray[np.int64]:
-        """What the shared values tell of each column; zeros between searches."""
-        return np.zeros((self.tally.counts.size, N_SUMS), np.int64)
-
-    @cached_property
     def _integers(self) -> NDArray[np.int32]:
         """Scratch of ProbeSet and JOSIE; may hold anything."""
         return np.empty((5, self.tally.counts.size), np.int32)
@@ -402,13 +397,46 @@ def merge_list(segment: Segment, arrays: WorkArrays, query: Query, found: Gather
         best = best[: select_top(counts, met, wanted, best)]
         result = counts[best]
         counts[met] = 0
-    stats = SearchStats(
-        plan="mergelist",
-        lists_read=found.lists.size,
-        postings_read=found.n_postings,
-        bytes_read=found.n_postings * COUNTED_POSTING_BYTES,
-    )
-    return TopColumns(best, result, stats)
+    return TopColumns(best, result, _stats_of(found))
+
+
+def count_columns(segment: Segment, arrays: WorkArrays, query: Query, found: Gathered) -> TopColumns:
+    """Return all columns whose count reaches the minimum, ascending, whatever `query.k` is.
+
+    Parameters
+    ----------
+    segment, arrays, query, found
+        As `merge_list` takes them.
+
+    Notes
+    -----
+    Lists are read and counts are kept as in `merge_list`. O(values + postings of the distinct lists).
+    """
+    tally, counts = arrays.tally, arrays.tally.counts
+    if found.n_postings > segment.n_columns // _SCAN_SHARE:
+        with reading_postings(segment):
+            count_lists(found.lists, lists_of(segment), tally)
+        columns = np.flatnonzero(counts >= query.minimum).astype(np.int32)
+        result = counts[columns]
+        counts[:] = 0
+    else:
+        with reading_postings(segment):
+            n_met = count_lists_met(found.lists, lists_of(segment), tally, found.n_private)
+        columns = np.sort(tally.columns[:n_met])
+        result = counts[columns]
+        counts[columns] = 0
+        if query.minimum > 1:
+            columns, result = columns[result >= query.minimum], result[result >= query.minimum]
+    if query.is_allowed.size:
+        is_wanted = query.is_allowed[columns] > 0
+        columns, result = columns[is_wanted], result[is_wanted]
+    return TopColumns(columns, result, _stats_of(found))
+
+
+def _stats_of(found: Gathered) -> SearchStats:
+    """Return what it takes to read all posting lists of a query."""
+    n_bytes = found.n_postings * COUNTED_POSTING_BYTES
+    return SearchStats("mergelist", lists_read=found.lists.size, postings_read=found.n_postings, bytes_read=n_bytes)
 
 
 def reading_postings(segment: Segment) -> reading:

@@ -14,10 +14,12 @@ from dfjoin.kernels.records import as_read_only
 from dfjoin.search.exact.costs import READ_COSTS
 from dfjoin.search.exact.josie.josie_plans import probe_lists, run_josie
 from dfjoin.search.exact.posting_lists import (
+    Gathered,
     Query,
     Scratch,
     TopColumns,
     allowed_columns,
+    count_columns,
     gather,
     match_tokens,
     merge_list,
@@ -150,6 +152,46 @@ class Searcher:
         stats.n_values = len(values)
         return join_hits(parts), stats
 
+    def find_all(self, matched: MatchedQuery, params: SearchParams) -> tuple[Hits, SearchStats]:
+        """Find every column that shares a value with the query and reaches the threshold.
+
+        Parameters
+        ----------
+        matched : MatchedQuery
+        params : SearchParams
+
+        Returns
+        -------
+        hits : Hits
+            In the order of segments and columns.
+        stats : SearchStats
+
+        Notes
+        -----
+        O(values + postings of the distinct posting lists).
+        """
+        n_values = len(matched.values)
+        stats = SearchStats(plan="mergelist", n_values=n_values)
+        weights, total = _NO_WEIGHTS, n_values
+        if params.is_weighted:
+            weights = matched.values.row_counts().astype(np.int32)
+            total = int(weights.sum(dtype=np.int64))
+        minimum = smallest_count(params.threshold, total)
+        parts: list[Hits] = []
+        for number, segment in enumerate(self.segments):
+            if segment.n_tokens == 0 or n_values == 0:
+                continue
+            scratch = self.scratch_of(number)
+            query = Query(matched.groups(number), weights, allowed_columns(segment, params), minimum, segment.n_columns)
+            with scratch.lend() as arrays:
+                found = gather(segment, arrays, query)
+                _prefetch(segment, scratch, found)
+                top = count_columns(segment, arrays, query, found)
+            top.stats.n_found = int(np.count_nonzero(query.groups >= 0))
+            stats.add(top.stats)
+            parts.append(self.make_hits(number, query, top))
+        return join_hits(parts), stats
+
     def make_hits(self, number: int, query: Query, top: TopColumns, is_ranked: bool = False) -> Hits:
         """Make hits of columns of a segment; `is_ranked` tells whether `top` are its best, in their order."""
         matched = top.counts
@@ -202,6 +244,12 @@ def _smallest_of_best(parts: list[Hits], k: int) -> int:
     return 0 if scores.size < k else int(np.partition(scores, scores.size - k)[scores.size - k])
 
 
+def _prefetch(segment: Segment, scratch: Scratch, found: Gathered) -> None:
+    """Prefetch the posting lists of a query, where it pays."""
+    if found.n_postings > _COLD_POSTINGS:
+        scratch.postings.prefetch(found.lists, segment.tokens.list_indptr)
+
+
 def run_plan(segment: Segment, scratch: Scratch, query: Query, plan: str | None) -> TopColumns:
     """Find the best columns of a segment by the given plan, or by the one that seems cheapest.
 
@@ -227,8 +275,8 @@ def run_plan(segment: Segment, scratch: Scratch, query: Query, plan: str | None)
     """
     with scratch.lend() as arrays:
         found = gather(segment, arrays, query)
-        if found.n_postings > _COLD_POSTINGS and plan in (None, "mergelist"):
-            scratch.postings.prefetch(found.lists, segment.tokens.list_indptr)
+        if plan in (None, "mergelist"):
+            _prefetch(segment, scratch, found)
         if plan == "probeset":
             return probe_lists(segment, arrays, query, found)
         if plan == "josie":

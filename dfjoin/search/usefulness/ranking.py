@@ -11,7 +11,7 @@ from dfjoin.kernels.lists.shown_hits import Families, FoldedHits, fold_families
 from dfjoin.kernels.lists.usefulness import NOTHING_NEW, SCORE, USEFULNESS
 from dfjoin.search.exact.searcher import MatchedQuery
 from dfjoin.search.found import Found, Pool
-from dfjoin.search.hits import Hits, RankedHits, rank_hits
+from dfjoin.search.hits import Hits, RankedHits, best_places, rank_hits
 from dfjoin.search.params import SearchParams
 from dfjoin.search.query import QueryColumn
 from dfjoin.search.usefulness.features import QueryFacts, families_of, query_facts, scores_of
@@ -75,9 +75,7 @@ def rank_useful(
     hits, evidence = pool.hits, pool.evidence
     n_all = len(hits)
     if n_all > MOST_RANKED:
-        best = np.sort(
-            np.lexsort((hits.columns, hits.segments, hits.cardinality, -hits.matched_rows))[:_RANKED_OF_MORE]
-        )
+        best = best_places(hits, _RANKED_OF_MORE)
         hits = hits.take(best)
         evidence = None if evidence is None else evidence.take(best)
     if evidence is None:

@@ -17,15 +17,13 @@ from dfjoin.kernels.lists.evidence import (
     add_columns,
     add_lists,
     add_sets,
-    clear_evidence,
     collect_evidence,
     weigh_values,
 )
 from dfjoin.kernels.records import as_read_only
-from dfjoin.search.exact.costs import COUNTED_POSTING_BYTES
-from dfjoin.search.exact.posting_lists import WorkArrays, allowed_columns, reading_postings
-from dfjoin.search.exact.searcher import MatchedQuery, Searcher, searcher_of, smallest_count
-from dfjoin.search.hits import Hits, join_hits
+from dfjoin.search.exact.posting_lists import reading_postings
+from dfjoin.search.exact.searcher import MatchedQuery, Searcher, searcher_of
+from dfjoin.search.hits import Hits
 from dfjoin.search.params import SearchParams, SearchStats
 from dfjoin.search.query import HeldValues
 from dfjoin.store.snapshot import Snapshot
@@ -68,8 +66,6 @@ class ValueWeights:
     ----------
     snapshot : Snapshot
     matched : MatchedQuery
-    is_weighted : bool
-        Sum the rows of the values, too.
     looks_up : bool
         Look the values up; else they are taken to be as rare as those of their kind are in a usual lake.
 
@@ -79,7 +75,7 @@ class ValueWeights:
     many tables the lake has, see `weigh_values`. O(values) for each segment.
     """
 
-    def __init__(self, snapshot: Snapshot, matched: MatchedQuery, is_weighted: bool, looks_up: bool = True) -> None:
+    def __init__(self, snapshot: Snapshot, matched: MatchedQuery, looks_up: bool = True) -> None:
         self.searcher = searcher_of(snapshot)
         self.matched = matched
         values = matched.values
@@ -88,8 +84,8 @@ class ValueWeights:
             held = matched.held if matched.held is not None else _count_holding(self.searcher, matched)
         n_holding, self.n_columns = held
         self.weights = np.empty((len(values), N_SUMS), np.int64)
-        rows = values.row_counts() if is_weighted else np.ones(len(values), np.int64)
         packed = as_read_only(values.data), as_read_only(values.offsets)
+        rows = np.ones(len(values), np.int64)  # those of a candidate are counted when it is found
         weigh_values(*packed, n_holding, self.n_columns, rows, self.weights)
         self.n_holding = n_holding
 
@@ -97,13 +93,6 @@ class ValueWeights:
     def total_weight(self) -> float:
         """The weight by rarity of all values."""
         return float(self.weights[:, WEIGHT].sum()) / SCALE
-
-    def scratch(self, arrays: WorkArrays) -> Sums:
-        """Return work arrays of a segment, to sum in."""
-        n = len(self.matched.values)
-        tally = arrays.tally
-        list_sums = np.empty((n, N_SUMS), np.int64)
-        return Sums(arrays.sums, tally.list_weights, tally.columns, np.empty(n, np.uint32), list_sums)
 
 
 def _count_holding(searcher: Searcher, matched: MatchedQuery) -> HeldValues:
@@ -139,56 +128,12 @@ def count_evidence(
     -----
     O(values + postings of the distinct posting lists).
     """
-    n_values = len(matched.values)
-    stats = SearchStats(plan="mergelist", n_values=n_values)
-    if n_values == 0:
-        return SharedEvidence(join_hits([]), np.empty((0, N_SUMS), np.int64), 0.0), stats
-    known = ValueWeights(snapshot, matched, params.is_weighted)
-    ranked_by = ROWS if params.is_weighted else COUNT
-    total = int(known.weights[:, ROWS].sum()) if params.is_weighted else n_values
-    minimum = smallest_count(params.threshold, total)
-    parts: list[Hits] = []
-    sums: list[NDArray[np.int64]] = [np.empty((0, N_SUMS), np.int64)]
-    for number, segment in enumerate(snapshot.segments):
-        if segment.n_tokens == 0:
-            continue
-        tokens, groups = segment.tokens, matched.groups(number)
-        with known.searcher.scratch_of(number).lend() as arrays:
-            scratch = known.scratch(arrays)
-            n_met, n_lists, n_postings = collect_evidence(groups, known.weights, tokens.list_indptr, scratch)
-            with reading_postings(segment):
-                n_met = add_lists(n_lists, n_met, tokens.list_indptr, tokens.list_columns, scratch)
-            columns = np.sort(scratch.met[:n_met]).astype(np.int64)  # records are read from front to back
-            own = scratch.sums[columns]
-            clear_evidence(n_lists, scratch.met[:n_met], scratch)
-        allowed = allowed_columns(segment, params)
-        if minimum > 1 or allowed.size:
-            is_wanted = own[:, ranked_by] >= minimum
-            if allowed.size:
-                is_wanted &= allowed[columns] > 0
-            columns, own = columns[is_wanted], own[is_wanted]
-        sums.append(own)
-        parts.append(
-            Hits(
-                np.full(columns.size, number, np.int64),
-                columns,
-                own[:, COUNT].copy(),
-                own[:, ranked_by].copy(),
-                segment.catalog.numbers["cardinality"][columns],
-                np.full(columns.size, np.nan),
-            )
-        )
-        stats.n_found += int(np.count_nonzero(groups >= 0))
-        stats.lists_read += n_lists
-        stats.postings_read += n_postings
-    stats.bytes_read = stats.postings_read * COUNTED_POSTING_BYTES
-    return SharedEvidence(
-        join_hits(parts), sums[-1] if len(parts) == 1 else np.concatenate(sums), known.total_weight
-    ), stats
+    hits, stats = searcher_of(snapshot).find_all(matched, params)
+    return evidence_of(snapshot, matched, hits, is_by_equality=True), stats
 
 
 def evidence_of(snapshot: Snapshot, matched: MatchedQuery, hits: Hits, is_by_equality: bool) -> SharedEvidence:
-    """Sum what the shared values tell over the sets of some candidates.
+    """Sum what the shared values tell of some candidates.
 
     Parameters
     ----------
@@ -205,25 +150,38 @@ def evidence_of(snapshot: Snapshot, matched: MatchedQuery, hits: Hits, is_by_equ
 
     Notes
     -----
-    O(values + entries of the sets).
+    Either the sets of the candidates are read or the posting lists of the query, whichever are shorter. O(values +
+    the shorter of both).
     """
     is_summed = np.isnan(hits.errors) & is_by_equality
-    known = ValueWeights(snapshot, matched, False, looks_up=bool(is_summed.any()) or not is_by_equality)
-    means = known.weights.mean(axis=0) if len(matched.values) else np.zeros(N_SUMS)
-    means[[COUNT, ROWS]] = 1
-    sums = np.rint(hits.matched[:, None] * means).astype(np.int64)
-    sums[:, ROWS] = hits.matched_rows
+    known = ValueWeights(snapshot, matched, looks_up=bool(is_summed.any() or is_summed.all()) or not is_by_equality)
+    sums = np.empty((len(hits), N_SUMS), np.int64)
+    if not is_summed.all():
+        means = known.weights.mean(axis=0) if len(matched.values) else np.zeros(N_SUMS)
+        means[[COUNT, ROWS]] = 1
+        np.rint(hits.matched[:, None] * means, out=sums, casting="unsafe")
     for number in np.unique(hits.segments[is_summed]).tolist():
-        segment = snapshot.segments[number]
-        tokens = segment.tokens
         places = np.flatnonzero(is_summed & (hits.segments == number))
-        columns = hits.columns[places]
-        with known.searcher.scratch_of(number).lend() as arrays:
-            scratch = known.scratch(arrays)
-            groups = matched.groups(number)
-            n_met, n_lists, _ = collect_evidence(groups, known.weights, tokens.list_indptr, scratch)
-            with reading_postings(segment):
-                add_sets(columns, tokens.set_indptr, tokens.set_lists, scratch)
-            sums[places] = scratch.sums[columns]
-            clear_evidence(n_lists, np.concatenate([scratch.met[:n_met], columns.astype(np.int32)]), scratch)
+        sums[places] = _summed(known, number, hits.columns[places])
+    sums[:, ROWS] = hits.matched_rows
     return SharedEvidence(hits, sums, known.total_weight)
+
+
+def _summed(known: ValueWeights, number: int, columns: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Sum the weights of the values that some distinct columns of a segment share."""
+    segment, groups = known.searcher.segments[number], known.matched.groups(number)
+    tokens, sums = segment.tokens, np.zeros((columns.size, N_SUMS), np.int64)
+    lists, list_sums = np.empty(groups.size, np.uint32), np.empty((groups.size, N_SUMS), np.int64)
+    with known.searcher.scratch_of(number).lend() as arrays:
+        rows, places = arrays.tally.counts, arrays.tally.list_weights
+        rows[columns] = np.arange(1, columns.size + 1)
+        scratch = Sums(sums, rows, places, lists, list_sums)
+        n_lists, n_postings = collect_evidence(groups, known.weights, tokens.list_indptr, scratch)
+        with reading_postings(segment):
+            if n_postings < int((tokens.set_indptr[columns + 1] - tokens.set_indptr[columns]).sum()):
+                add_lists(n_lists, tokens.list_indptr, tokens.list_columns, scratch)
+            else:
+                add_sets(columns, tokens.set_indptr, tokens.set_lists, scratch)
+        rows[columns] = 0
+        places[lists[:n_lists]] = 0
+    return sums
