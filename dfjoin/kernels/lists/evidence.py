@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dfjoin.kernels.damage import DamagedArraysError
+from dfjoin.kernels.lists.mergelist import AHEAD, prefetch_list
 from dfjoin.kernels.numba._compile import njit_lean
 
 __all__ = [
@@ -233,15 +234,14 @@ def collect_evidence(groups, weights, list_indptr, scratch):
 
 
 @njit_lean
-def add_lists(n_lists, list_indptr, list_columns, scratch):
+def add_lists(n_lists, postings, scratch):
     """Add the sums of each collected posting list to those of its columns that are summed.
 
     Parameters
     ----------
     n_lists : int
         As `collect_evidence` returned it.
-    list_indptr : ndarray of int64, shape (n_lists + 1,)
-    list_columns : ndarray of int32
+    postings : Lists
     scratch : Sums
 
     Raises
@@ -255,17 +255,18 @@ def add_lists(n_lists, list_indptr, list_columns, scratch):
     for a column instead of one, which lie in one cache line. O(postings).
     """
     sums, rows, _, lists, list_sums = scratch
-    n_columns = rows.shape[0]
+    n_columns = np.uint32(rows.shape[0])
     for place in range(n_lists):
+        prefetch_list(lists, place + AHEAD, n_lists, postings)
         number = np.int64(lists[place])
-        start, end = list_indptr[number], list_indptr[number + 1]
-        if start < 0 or end > list_columns.shape[0]:
+        start, end = postings.indptr[number], postings.indptr[number + 1]
+        if start < 0 or end > postings.columns.shape[0]:
             raise DamagedArraysError
         count, n_rows, bits = list_sums[place, COUNT], list_sums[place, ROWS], list_sums[place, BITS]
         weight, spread = list_sums[place, WEIGHT], list_sums[place, SPREAD]
         for p in range(start, end):
-            column = np.int64(list_columns[p])
-            if column < 0 or column >= n_columns:
+            column = np.uint32(postings.columns[p])
+            if column >= n_columns:
                 raise DamagedArraysError
             row = np.int64(rows[column]) - 1
             if row >= 0:

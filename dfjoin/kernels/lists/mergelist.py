@@ -9,17 +9,19 @@ from dfjoin.kernels.numba._compile import njit_inlined, njit_lean, prefetch
 from dfjoin.kernels.topk import offer, rank_heap
 
 __all__ = [
+    "AHEAD",
     "collect_lists",
     "count_lists",
     "count_lists_met",
     "gather_groups",
+    "prefetch_list",
     "select_top",
     "select_top_of_all",
     "sum_set",
     "sum_sets",
 ]
 
-_AHEAD = 4  # lists that are prefetched before they are read
+AHEAD = 4  # lists that are prefetched before they are read
 _MAX_PREFETCHED = 256  # postings of each: the machine itself reads ahead in what is longer
 _LINE = 16  # postings to a cache line
 _BLOCK = 64  # columns passed over together
@@ -110,6 +112,15 @@ def collect_lists(groups, weights, list_indptr, tally, lists):
 
 
 @njit_inlined
+def prefetch_list(lists, i, n_lists, postings):
+    """Prefetch the first postings of the list at place `i`, if there is one."""
+    if i < n_lists:
+        start, end = postings.indptr[lists[i]], postings.indptr[lists[i] + 1]
+        for p in range(start, min(end, start + _MAX_PREFETCHED), _LINE):
+            prefetch(postings.columns, p)
+
+
+@njit_inlined
 def _merge(lists, postings, tally, n_met, is_recorded):
     """Add the weight of each list to its columns; with `is_recorded` note which columns were met.
 
@@ -121,10 +132,7 @@ def _merge(lists, postings, tally, n_met, is_recorded):
     n_columns = np.uint32(counts.shape[0])
     n_lists = lists.shape[0]
     for i in range(n_lists):
-        if i + _AHEAD < n_lists:
-            ahead = indptr[lists[i + _AHEAD]]
-            for p in range(ahead, min(indptr[lists[i + _AHEAD] + 1], ahead + _MAX_PREFETCHED), _LINE):
-                prefetch(list_columns, p)
+        prefetch_list(lists, i + AHEAD, n_lists, postings)
         number = np.int64(lists[i])
         weight = list_weights[number]
         list_weights[number] = 0

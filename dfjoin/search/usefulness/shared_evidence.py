@@ -21,7 +21,7 @@ from dfjoin.kernels.lists.evidence import (
     weigh_values,
 )
 from dfjoin.kernels.records import as_read_only
-from dfjoin.search.exact.posting_lists import reading_postings
+from dfjoin.search.exact.posting_lists import lists_of, reading_postings
 from dfjoin.search.exact.searcher import MatchedQuery, Searcher, searcher_of
 from dfjoin.search.hits import Hits
 from dfjoin.search.params import SearchParams, SearchStats
@@ -179,7 +179,7 @@ def _summed(known: ValueWeights, number: int, columns: NDArray[np.int64]) -> NDA
         n_lists, n_postings = collect_evidence(groups, known.weights, tokens.list_indptr, scratch)
         with reading_postings(segment):
             if n_postings < int((tokens.set_indptr[columns + 1] - tokens.set_indptr[columns]).sum()):
-                add_lists(n_lists, tokens.list_indptr, tokens.list_columns, scratch)
+                add_lists(n_lists, lists_of(segment), scratch)
             else:
                 add_sets(columns, tokens.set_indptr, tokens.set_lists, scratch)
         rows[columns] = 0
