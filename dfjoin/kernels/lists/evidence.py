@@ -212,10 +212,8 @@ def collect_evidence(groups, weights, list_indptr, scratch):
         if group < 0:
             continue
         if group < n_columns:
-            row = np.int64(rows[group]) - 1
-            if row >= 0:
-                for s in range(N_SUMS):
-                    sums[row, s] += weights[i, s]
+            for s in range(N_SUMS):
+                sums[rows[group], s] += weights[i, s]
             continue
         number = group - n_columns
         place = np.int64(places[number]) - 1
@@ -268,13 +266,12 @@ def add_lists(n_lists, postings, scratch):
             column = np.uint32(postings.columns[p])
             if column >= n_columns:
                 raise DamagedArraysError
-            row = np.int64(rows[column]) - 1
-            if row >= 0:
-                sums[row, COUNT] += count
-                sums[row, ROWS] += n_rows
-                sums[row, BITS] += bits
-                sums[row, WEIGHT] += weight
-                sums[row, SPREAD] += spread
+            row = rows[column]
+            sums[row, COUNT] += count
+            sums[row, ROWS] += n_rows
+            sums[row, BITS] += bits
+            sums[row, WEIGHT] += weight
+            sums[row, SPREAD] += spread
 
 
 @njit_lean
@@ -311,4 +308,4 @@ def add_sets(columns, set_indptr, set_lists, scratch):
             place = np.int64(places[number]) - 1
             if place >= 0:
                 for s in range(N_SUMS):
-                    sums[i, s] += list_sums[place, s]
+                    sums[i + 1, s] += list_sums[place, s]

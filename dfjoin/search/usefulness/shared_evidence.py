@@ -170,7 +170,7 @@ def evidence_of(snapshot: Snapshot, matched: MatchedQuery, hits: Hits, is_by_equ
 def _summed(known: ValueWeights, number: int, columns: NDArray[np.int64]) -> NDArray[np.int64]:
     """Sum the weights of the values that some distinct columns of a segment share."""
     segment, groups = known.searcher.segments[number], known.matched.groups(number)
-    tokens, sums = segment.tokens, np.zeros((columns.size, N_SUMS), np.int64)
+    tokens, sums = segment.tokens, np.zeros((columns.size + 1, N_SUMS), np.int64)
     lists, list_sums = np.empty(groups.size, np.uint32), np.empty((groups.size, N_SUMS), np.int64)
     with known.searcher.scratch_of(number).lend() as arrays:
         rows, places = arrays.tally.counts, arrays.tally.list_weights
@@ -184,4 +184,4 @@ def _summed(known: ValueWeights, number: int, columns: NDArray[np.int64]) -> NDA
                 add_sets(columns, tokens.set_indptr, tokens.set_lists, scratch)
         rows[columns] = 0
         places[lists[:n_lists]] = 0
-    return sums
+    return sums[1:]
