@@ -18,11 +18,10 @@ from dfjoin.kernels.lists.evidence import (
     add_columns,
     add_lists,
     add_sets,
-    clear_evidence,
     collect_evidence,
     weigh_values,
 )
-from dfjoin.kernels.records import as_read_only
+from dfjoin.kernels.records import Lists, as_read_only
 from dfjoin.values.value_set import pack_strings
 from tests.oracles.usefulness import usual_holding
 
@@ -44,9 +43,11 @@ def lists_of(rng, n_lists):
     )
 
 
-def scratch_of(n_lists, n_values):
+def scratch_of(n_lists, n_values, summed):
+    rows = np.zeros(N_COLUMNS, np.int32)
+    rows[summed] = np.arange(1, len(summed) + 1)
     return Sums(
-        np.zeros((N_COLUMNS, N_SUMS), np.int64), np.zeros(n_lists, np.int32), np.empty(N_COLUMNS + 1, np.int32),
+        np.zeros((len(summed) + 1, N_SUMS), np.int64), rows, np.zeros(n_lists, np.int32),
         np.empty(n_values, np.uint32), np.empty((n_values, N_SUMS), np.int64),
     )  # fmt: skip
 
@@ -57,35 +58,30 @@ def test_sums_are_those_of_a_plain_loop_by_lists_and_by_sets(seed):
     lists, indptr, columns, set_indptr, set_lists = lists_of(rng, 6)
     groups = rng.integers(-1, N_COLUMNS + 6, 40)
     weights = rng.integers(1, 1000, (40, N_SUMS))
-    weights[:, COUNT] = 1
     expected = np.zeros((N_COLUMNS, N_SUMS), np.int64)
     for group, weight in zip(groups.tolist(), weights, strict=True):
         holders = [] if group < 0 else [group] if group < N_COLUMNS else lists[group - N_COLUMNS]
         for column in holders:
             expected[column] += weight
-    scratch = scratch_of(6, 40)
-    n_met, n_lists, n_postings = collect_evidence(groups, weights, indptr, scratch)
     used = {group - N_COLUMNS for group in groups.tolist() if group >= N_COLUMNS}
-    assert (n_lists, n_postings) == (len(used), sum(len(lists[i]) for i in used))
-    every = np.arange(N_COLUMNS)
-    add_sets(every, set_indptr, set_lists, scratch)
-    assert (scratch.sums == expected).all()
-    clear_evidence(n_lists, every.astype(np.int32), scratch)
-    n_met, n_lists, _ = collect_evidence(groups, weights, indptr, scratch)
-    n_met = add_lists(n_lists, n_met, indptr, columns, scratch)
-    assert (scratch.sums == expected).all()
-    assert sorted(scratch.met[:n_met].tolist()) == np.flatnonzero(expected[:, COUNT]).tolist()
-    clear_evidence(n_lists, scratch.met[:n_met], scratch)
-    assert not scratch.sums.any() and not scratch.places.any()
+    for summed in (np.arange(N_COLUMNS), rng.permutation(N_COLUMNS)[:3]):
+        by_lists, by_sets = scratch_of(6, 40, summed), scratch_of(6, 40, summed)
+        for scratch in (by_lists, by_sets):
+            n_lists, n_postings = collect_evidence(groups, weights, indptr, scratch)
+            assert (n_lists, n_postings) == (len(used), sum(len(lists[i]) for i in used))
+        add_lists(n_lists, Lists(indptr, columns), by_lists)
+        assert (by_lists.sums[1:] == expected[summed]).all()
+        add_sets(summed, set_indptr, set_lists, by_sets)
+        assert (by_sets.sums[1:] == expected[summed]).all()
 
 
 def test_what_lies_outside_the_segment_is_damage():
     groups, weights = np.array([N_COLUMNS]), np.ones((1, N_SUMS), np.int64)
     indptr, columns = as_read_only(np.array([0, 2])), as_read_only(np.array([1, N_COLUMNS], np.int32))
-    scratch = scratch_of(1, 1)
-    n_met, n_lists, _ = collect_evidence(groups, weights, indptr, scratch)
+    scratch = scratch_of(1, 1, np.array([0]))
+    n_lists, _ = collect_evidence(groups, weights, indptr, scratch)
     with pytest.raises(DamagedArraysError):
-        add_lists(n_lists, n_met, indptr, columns, scratch)
+        add_lists(n_lists, Lists(indptr, columns), scratch)
     with pytest.raises(DamagedArraysError):
         add_sets(np.array([0]), as_read_only(np.array([0, 9])), as_read_only(np.zeros(1, np.uint32)), scratch)
 
