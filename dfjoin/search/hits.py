@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
@@ -50,6 +50,12 @@ class Hits:
         """Return some of the hits, in the order of `positions`."""
         taken: dict[str, Any] = {name: getattr(self, name)[positions] for name in _HIT_FIELDS}
         return Hits(**taken)
+
+    def by_segment(self) -> Iterator[tuple[int, NDArray[np.int64] | slice]]:
+        """Yield the number of each segment, and the places of its columns. O(n) for each segment."""
+        numbers = np.flatnonzero(np.bincount(self.segments)).tolist()
+        for number in numbers:
+            yield number, np.flatnonzero(self.segments == number) if len(numbers) > 1 else slice(None)
 
 
 _HIT_FIELDS = tuple(field.name for field in fields(Hits) if field.name != "is_ranked")

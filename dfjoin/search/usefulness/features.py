@@ -308,18 +308,13 @@ def _by_segment(
     snapshot: Snapshot, facts: QueryFacts, evidence: SharedEvidence
 ) -> Iterator[tuple[NDArray[np.int64] | slice, _KernelInputs]]:
     """Yield for each segment the places of its candidates, and what the kernels need of them."""
-    numbers = evidence.hits.segments
-    if numbers.size == 0:
+    if len(evidence.hits) == 0:
         return
     frames = frame_headers(snapshot, facts.header.joined[facts.header.joined != 0], facts.companions)
     query = query_numbers(facts, evidence.total_weight)
-    if bool((numbers == numbers[0]).all()):
-        number = int(numbers[0])
-        yield slice(None), _inputs(snapshot, number, query, frames[number], evidence)
-        return
-    for number in np.unique(numbers).tolist():
-        places = np.flatnonzero(numbers == number)
-        yield places, _inputs(snapshot, number, query, frames[number], evidence.take(places))
+    for number, places in evidence.hits.by_segment():
+        own = evidence if isinstance(places, slice) else evidence.take(places)
+        yield places, _inputs(snapshot, number, query, frames[number], own)
 
 
 def _inputs(
@@ -360,11 +355,10 @@ def families_of(snapshot: Snapshot, hits: Hits) -> tuple[NDArray[np.uint64], NDA
         The same for columns of one name in tables of the same content.
     """
     family, content = np.empty(len(hits), np.uint64), np.empty(len(hits), np.uint64)
-    for number in set(hits.segments.tolist()):
-        is_here = hits.segments == number
-        known, columns = facts_of(snapshot.segments[number]), hits.columns[is_here]
+    for number, own in hits.by_segment():
+        known, columns = facts_of(snapshot.segments[number]), hits.columns[own]
         rows, headers = known.table_of[columns], known.names.joined[columns]
-        family[is_here], content[is_here] = known.family[rows] + headers, known.fingerprint[rows] + headers
+        family[own], content[own] = known.family[rows] + headers, known.fingerprint[rows] + headers
     return family, content
 
 

@@ -86,7 +86,8 @@ def rank_useful(
     is_copy = _are_copies(snapshot, facts, hits, scores[NOTHING_NEW] > 0)
     score, useful = scores[SCORE], np.where(is_copy, 0.0, scores[USEFULNESS])
     shown = np.arange(len(hits)) if smallest <= 0 else np.flatnonzero(score >= smallest)
-    members = [shown[one] for one in _Ranking(snapshot, hits.take(shown), useful[shown]).families(params)]
+    ranking = _Ranking(snapshot, hits if shown.size == len(hits) else hits.take(shown), useful[shown])
+    members = [shown[one] for one in ranking.families(params)]
     heads = np.array([one[0] for one in members], np.int64)
     ranked = rank_hits(snapshot.segments, _as_ranked(hits.take(heads)), None, query.profile.has_range)
     notes = {
@@ -178,9 +179,8 @@ class _Ranking:
         self._useful = useful
         self._keys = families_of(snapshot, hits)
         self._n_rows = np.empty(len(hits), np.int64)
-        for number in set(hits.segments.tolist()):
-            is_here = hits.segments == number
-            self._n_rows[is_here] = snapshot.segments[number].catalog.numbers["n_rows"][hits.columns[is_here]]
+        for number, own in hits.by_segment():
+            self._n_rows[own] = snapshot.segments[number].catalog.numbers["n_rows"][hits.columns[own]]
 
     def families(self, params: SearchParams) -> list[NDArray[np.int64]]:
         """Fold candidates into families; return the members of each, the one first that stands for it."""

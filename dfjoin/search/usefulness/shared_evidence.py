@@ -153,15 +153,16 @@ def evidence_of(snapshot: Snapshot, matched: MatchedQuery, hits: Hits, is_by_equ
     Either the sets of the candidates are read or the posting lists of the query, whichever are shorter. O(values +
     the shorter of both).
     """
-    is_summed = np.isnan(hits.errors) & is_by_equality
-    known = ValueWeights(snapshot, matched, looks_up=bool(is_summed.any() or is_summed.all()) or not is_by_equality)
+    summed = np.flatnonzero(np.isnan(hits.errors)) if is_by_equality else np.empty(0, np.int64)
+    is_whole = summed.size == len(hits)
+    known = ValueWeights(snapshot, matched, looks_up=is_whole or summed.size > 0 or not is_by_equality)
     sums = np.empty((len(hits), N_SUMS), np.int64)
-    if not is_summed.all():
+    if not is_whole:
         means = known.weights.mean(axis=0) if len(matched.values) else np.zeros(N_SUMS)
         means[[COUNT, ROWS]] = 1
         np.rint(hits.matched[:, None] * means, out=sums, casting="unsafe")
-    for number in np.unique(hits.segments[is_summed]).tolist():
-        places = np.flatnonzero(is_summed & (hits.segments == number))
+    for number, own in (hits if is_whole else hits.take(summed)).by_segment():
+        places = own if is_whole else summed[own]
         sums[places] = _summed(known, number, hits.columns[places])
     sums[:, ROWS] = hits.matched_rows
     return SharedEvidence(hits, sums, known.total_weight)

@@ -6,6 +6,7 @@ import pytest
 
 import dfjoin
 from dfjoin.errors import InvalidParameterError
+from dfjoin.search.usefulness import ranking
 from dfjoin.search.usefulness.ranking import verdict_of
 
 LANDS = [f"{a}{b}land" for a in ("north", "east", "south", "west") for b in ("er", "mark", "holm", "by", "um")]
@@ -165,3 +166,33 @@ def test_the_member_of_a_family_that_shares_the_most_values_stands_first(build):
     assert hits[["table", "matched", "n_similar"]].values.tolist() == [["years/2019", 200, 1]]
     useful = hits.similar(0)["usefulness"]
     assert useful[1] >= 0.95 * useful[0], "both are nearly as useful"
+
+
+def random_lake(seed):
+    """Tables of columns that share many values, few or one, under names of their own."""
+    rng = np.random.default_rng(seed)
+    words = [f"word {i} {'x' * (i % 7)}" for i in range(60)]
+    return {
+        f"t{i}": pd.DataFrame({f"head {i}": pd.Series(rng.choice(words, rng.integers(1, 60), replace=False)), "n": i})
+        for i in range(25)
+    }
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("weighted", [False, True])
+def test_of_many_candidates_the_best_by_shared_values_are_ranked_as_all_are(build, monkeypatch, seed, weighted):
+    """Sums are those of all candidates, whichever of them are summed, by posting lists or sets."""
+    lake = build(random_lake(seed))
+    words = [f"word {i} {'x' * (i % 7)}" for i in range(10, 40)]
+    frame = pd.DataFrame({"word": words + words[:9] * 3})
+    asked = {"k": 30, "families": False, "rank": "useful", "weighted": weighted}
+    every = frame.discover_joinable("word", lake, **asked)
+    by_shared = frame.discover_joinable("word", lake, k=30, rank="matched", weighted=weighted)
+    best = set(zip(by_shared["table"][:4], by_shared["column"][:4], strict=True))
+    monkeypatch.setattr(ranking, "MOST_RANKED", 5)
+    monkeypatch.setattr(ranking, "_RANKED_OF_MORE", 4)
+    few = frame.discover_joinable("word", lake, **asked)
+    notes = few.attrs["dfjoin"]["searches"][0]
+    assert (notes["n_ranked"], notes["n_candidates"]) == (4, len(every)) and len(every) > 5
+    is_best = [pair in best for pair in zip(every["table"], every["column"], strict=True)]
+    pd.testing.assert_frame_equal(pd.DataFrame(few), pd.DataFrame(every[is_best].reset_index(drop=True)))
