@@ -65,9 +65,10 @@ _USUAL = _usual_columns()
 class Sums(NamedTuple):
     """The scratch of `collect_evidence`, `add_lists` and `add_sets`.
 
-    `sums` has a row for each column that is summed, and is zeros at first. `rows` has an entry for each column of the
-    segment, one more than the row of those that are summed, and `places` one for each posting list; both are zeros
-    between searches. `lists` and `list_sums` have an entry for each value of the query and may hold anything.
+    `sums`, zeros at first, has a row for each column that is summed, from 1 on; row 0 receives what the others share,
+    without a branch, and is not read. `rows` has an entry for each column of the segment, its row, and `places` one for
+    each posting list; both are zeros between searches. `lists` and `list_sums` have an entry for each value of the
+    query and may hold anything.
     """
 
     sums: NDArray[np.int64]
