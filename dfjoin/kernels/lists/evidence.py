@@ -282,7 +282,7 @@ def add_sets(columns, set_indptr, set_lists, scratch):
     Parameters
     ----------
     columns : ndarray of int64, shape (n,)
-        The columns that are summed, in the order of their rows.
+        Distinct columns that are summed.
     set_indptr : ndarray of int64, shape (n_columns + 1,)
     set_lists : ndarray of uint32
     scratch : Sums
@@ -297,8 +297,9 @@ def add_sets(columns, set_indptr, set_lists, scratch):
     -----
     O(entries of the sets).
     """
-    sums, _, places, _, list_sums = scratch
+    sums, rows, places, _, list_sums = scratch
     for i in range(columns.shape[0]):
+        row = rows[columns[i]]
         start, end = set_indptr[columns[i]], set_indptr[columns[i] + 1]
         if start < 0 or end > set_lists.shape[0]:
             raise DamagedArraysError
@@ -309,4 +310,4 @@ def add_sets(columns, set_indptr, set_lists, scratch):
             place = np.int64(places[number]) - 1
             if place >= 0:
                 for s in range(N_SUMS):
-                    sums[i + 1, s] += list_sums[place, s]
+                    sums[row, s] += list_sums[place, s]

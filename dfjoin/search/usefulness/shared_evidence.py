@@ -156,33 +156,38 @@ def evidence_of(snapshot: Snapshot, matched: MatchedQuery, hits: Hits, is_by_equ
     summed = np.flatnonzero(np.isnan(hits.errors)) if is_by_equality else np.empty(0, np.int64)
     is_whole = summed.size == len(hits)
     known = ValueWeights(snapshot, matched, looks_up=is_whole or summed.size > 0 or not is_by_equality)
-    sums = np.empty((len(hits), N_SUMS), np.int64)
+    sums, rows = np.zeros((len(hits) + 1, N_SUMS), np.int64), np.arange(1, len(hits) + 1)
     if not is_whole:
         means = known.weights.mean(axis=0) if len(matched.values) else np.zeros(N_SUMS)
         means[[COUNT, ROWS]] = 1
-        np.rint(hits.matched[:, None] * means, out=sums, casting="unsafe")
+        sums[1:] = np.rint(hits.matched[:, None] * means)
+        sums[1 + summed] = 0
     for number, own in (hits if is_whole else hits.take(summed)).by_segment():
         places = own if is_whole else summed[own]
-        sums[places] = _summed(known, number, hits.columns[places])
-    sums[:, ROWS] = hits.matched_rows
-    return SharedEvidence(hits, sums, known.total_weight)
+        _add_shared(known, number, hits.columns[places], rows[places], sums)
+    sums[1:, ROWS] = hits.matched_rows
+    return SharedEvidence(hits, sums[1:], known.total_weight)
 
 
-def _summed(known: ValueWeights, number: int, columns: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Sum the weights of the values that some distinct columns of a segment share."""
+def _add_shared(
+    known: ValueWeights, number: int, columns: NDArray[np.int64], rows: NDArray[np.int64], sums: NDArray[np.int64]
+) -> None:
+    """Sum the weights of the values that some distinct columns of a segment share, in a row for each."""
     segment, groups = known.searcher.segments[number], known.matched.groups(number)
-    tokens, sums = segment.tokens, np.zeros((columns.size + 1, N_SUMS), np.int64)
-    lists, list_sums = np.empty(groups.size, np.uint32), np.empty((groups.size, N_SUMS), np.int64)
+    tokens, lists, list_sums = (
+        segment.tokens,
+        np.empty(groups.size, np.uint32),
+        np.empty((groups.size, N_SUMS), np.int64),
+    )
     with known.searcher.scratch_of(number).lend() as arrays:
-        rows, places = arrays.tally.counts, arrays.tally.list_weights
-        rows[columns] = np.arange(1, columns.size + 1)
-        scratch = Sums(sums, rows, places, lists, list_sums)
+        row_of, places = arrays.tally.counts, arrays.tally.list_weights
+        row_of[columns] = rows
+        scratch = Sums(sums, row_of, places, lists, list_sums)
         n_lists, n_postings = collect_evidence(groups, known.weights, tokens.list_indptr, scratch)
         with reading_postings(segment):
             if n_postings < int((tokens.set_indptr[columns + 1] - tokens.set_indptr[columns]).sum()):
                 add_lists(n_lists, lists_of(segment), scratch)
             else:
                 add_sets(columns, tokens.set_indptr, tokens.set_lists, scratch)
-        rows[columns] = 0
+        row_of[columns] = 0
         places[lists[:n_lists]] = 0
-    return sums[1:]
