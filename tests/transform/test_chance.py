@@ -40,6 +40,18 @@ def test_what_a_program_adds_by_itself_is_no_evidence():
     assert without_constants(Program.identity("a"), ["x"]) == ["x"]
 
 
+def test_letters_that_are_written_twice_are_evidence_once():
+    rng = np.random.default_rng(3)
+    codes = sorted({"".join(rng.choice(list("abcdefghijklmnop"), 3)) for _ in range(400)})
+    outputs = [*codes[:3], "qqa", "rrb", "ssc"]
+    alone = chance_of_match(outputs, codes)
+    twice = [[f"{code[:2]} {code} {code}" for code in some] for some in (outputs, codes)]
+    assert chance_of_match(*twice) == alone > 0.05
+    others = [f"{code[::-1][:2]} {code}" for code in codes]
+    assert chance_of_match([f"{code[::-1][:2]} {code}" for code in outputs], others) < alone
+    assert chance_of_match(twice[0], ["aa bcd bcd"]) <= 1e-12, "no target is written so"
+
+
 def test_long_texts_do_not_match_by_chance_and_short_codes_may():
     rng = np.random.default_rng(0)
     letters = list("ABCDEFGHIJKLMNOPQRSTUVWXYZ")

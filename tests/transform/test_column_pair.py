@@ -150,3 +150,17 @@ def test_columns_that_were_looked_at_for_some_rows_are_looked_at_for_all(monkeyp
     assert outcomes[0].source_coverage == 1.0 and set(outcomes[0].program.columns) == {"a", "first"}
     learn_pair(one, np.random.default_rng(0), covered=np.arange(40) % 2 == 1)
     assert seen == [["a"], ["a", "first"], ["first"], ["first", "a"], ["a"], ["a", "first"]], "other rows, other pairs"
+
+
+def test_no_more_examples_are_tried_after_eight_sets_that_bring_nothing_better(monkeypatch):
+    made = [", ".join(reversed(name.split())) if i < 20 else name[::-1] for i, name in enumerate(FULL)]
+    tried, learn = [], column_pair.learn_programs
+
+    def count(*examples, **options):
+        tried.append(learn(*examples, **options))
+        return tried[-1]
+
+    monkeypatch.setattr(column_pair, "learn_programs", count)
+    (best, *_) = learn_pair(pair(made, FULL), np.random.default_rng(0))
+    assert best.n_joined == 20
+    assert next(i for i, found in enumerate(tried) if found) + 9 == len(tried)

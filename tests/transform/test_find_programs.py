@@ -127,6 +127,15 @@ def test_random_tables_do_not_join(seed):
     assert not found.found, str(found)
 
 
+def test_codes_that_begin_alike_are_no_more_evidence_side_by_side(rng):
+    codes = sorted({"".join(rng.choice(LETTERS, 3)) for _ in range(250)})
+    begins = [codes[0], codes[90], codes[180], "xyz", "zzy", "wxz"]
+    left = table(track=[begin + end for begin, end in zip(begins, words(rng, 6), strict=True) for _ in range(20)])
+    right = table(short=[code[:2] for code in codes], long=codes, label=words(rng, len(codes)))
+    found = find_programs(left, right)
+    assert not found.found, str(found)
+
+
 def test_numbers_of_one_range_do_not_join():
     left = table(id=[str(i) for i in range(1, 101)], year=[str(1900 + i) for i in range(100)])
     right = table(number=[str(i) for i in range(50, 150)], founded=[str(1920 + i % 90) for i in range(100)])

@@ -72,11 +72,16 @@ def _roman(number):
     return made
 
 
+def _percent(share):
+    return f"{100 * share:.2f} %".replace(".", ",")
+
+
 def test_numbers_that_are_spelled_otherwise_are_related():
     ages = list(range(20, 90, 3))
     years = list(range(1901, 2000, 7))
     serials = [(day - date(1899, 12, 30)).days for day in DAYS]
     seconds = [(day - date(1970, 1, 1)).days * 86_400 for day in DAYS]
+    minutes, shares = list(range(3, 1_440, 13)), [round(-0.05 + 0.0137 * i, 4) for i in range(90)]
     pounds = [f"{i * 2.20462262:.1f}" for i in range(1, 40)]
     cases = [
         (ages, [f"{a}-{a + 9}" for a in range(20, 90, 10)], lambda a: f"{a // 10 * 10}-{a // 10 * 10 + 9}"),
@@ -89,6 +94,10 @@ def test_numbers_that_are_spelled_otherwise_are_related():
         ([7 * i for i in range(1, 60)], [f"{7 * i // 60}h {7 * i % 60}m" for i in range(1, 60)], lambda n: f"{n // 60}h {n % 60}m"),
         ([97 * i for i in range(60)], [str(timedelta(seconds=97 * i)) for i in range(60)], lambda n: str(timedelta(seconds=n))),
         ([f"{n} min" for n in range(5, 90)], [f"0:{n:02d}:00" if n < 60 else f"1:{n - 60:02d}:00" for n in range(5, 90)], lambda t: str(timedelta(minutes=int(t[:-4])))),
+        (minutes, [f"{n // 60:02d}:{n % 60:02d}" for n in minutes], lambda n: f"{n // 60:02d}:{n % 60:02d}"),
+        (shares, [_percent(share) for share in shares], _percent),
+        ([f"{100 * share:.2f}%" for share in shares], [_percent(share) for share in shares], lambda t: _percent(float(t[:-1]) / 100)),
+        ([round(100 * share, 2) for share in shares], [_percent(share) for share in shares], lambda n: _percent(n / 100)),
         (serials, DAYS, dict(zip(serials, DAYS, strict=True)).get),
         (seconds, DAYS, dict(zip(seconds, DAYS, strict=True)).get),
         (list(range(1, 40)), pounds, lambda n: pounds[n - 1]),

@@ -185,8 +185,12 @@ def chance_of_match(outputs: Sequence[str], targets: Sequence[str]) -> float:
     characters seen are equally likely. Targets of the length of an output, four or more, also make up a share of the
     texts of their shape (those with the characters that some value has at each position, and an estimate of those not
     seen), and twice that share, the mean over the outputs, is the lower bound; numbered names have another one
-    (`series_chance`). At most 500 of each are looked at, and the sum is scaled up.
+    (`series_chance`). At most 500 of each are looked at, and the sum is scaled up. A word that begins another word of
+    all outputs is not looked at: ``au aus`` is read of three letters, and is no more evidence than ``aus``.
     """
+    outputs, targets = _read_once(outputs, targets)
+    if not targets:
+        return 1e-12
     density = grid_density(outputs, targets)
     if density:
         return min(1.0, max(1e-12, 2 * density, _filled_share(outputs, targets)))
@@ -198,6 +202,31 @@ def chance_of_match(outputs: Sequence[str], targets: Sequence[str]) -> float:
     neighbours = sum(2.0 ** min(0.0, model.log2(value, given[value])) for value in some)
     total = max(neighbours, sum(float(alphabet) ** -len(value) for value in some)) * len(targets) / len(some)
     return min(1.0, max(1e-12, total, _filled_share(some_outputs, targets), series_chance(some_outputs, targets)))
+
+
+def _read_once(outputs: Sequence[str], targets: Sequence[str]) -> tuple[Sequence[str], Sequence[str]]:
+    """Leave out words that begin another word of all outputs, and the targets in which they do not.
+
+    Nothing is left out where outputs have different numbers of words.
+    """
+    made = [output.split(" ") for output in outputs]
+    known = [words for target in targets if len(words := target.split(" ")) == len(made[0])]
+    if len(made[0]) == 1 or any(len(words) != len(made[0]) for words in made):
+        return outputs, targets
+    while found := _repeated(made):
+        less, more = found
+        known = [words for words in known if words[more].startswith(words[less])]
+        for words in (*made, *known):
+            del words[less]
+        outputs, targets = (list(map(" ".join, some)) for some in (made, known))
+    return outputs, targets
+
+
+def _repeated(texts: list[list[str]]) -> tuple[int, int] | None:
+    """Return the places of two words of which one begins the other in all texts; None if there are none."""
+    order = sorted(range(len(texts[0])), key=texts[0].__getitem__)  # what begins others stands before them
+    pairs = pairwise(order)
+    return next(((i, j) for i, j in pairs if all(words[j].startswith(words[i]) for words in texts)), None)
 
 
 def without_constants(program: Program, values: Sequence[str]) -> list[str]:

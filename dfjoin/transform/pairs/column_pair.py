@@ -25,7 +25,7 @@ _EXAMPLE_SETS = ((3, 10), (2, 5))
 _MAX_REFINED = 3
 """Programs whose pieces are exchanged for others, the best ones."""
 _GIVE_UP_AFTER = 8
-"""Example sets after which a pair of columns is given up, if no program joins anything;
+"""Example sets that bring no better program, after which no others are tried;
 fewer, where texts are long: the time of a set grows with the square of their length."""
 _LONG_EXAMPLE = 60
 _MAX_RANKED = 1_000
@@ -248,7 +248,7 @@ def _learn_with(
     """Learn from every example set over some columns; return the outcomes, the best first."""
     names = [column.name for column in columns]
     found: dict[str, tuple[Learned, Outcome]] = {}
-    n_tried = 0
+    best, n_in_vain = 0.0, 0
     longest = max((len(pair.wanted(right)) for _, right in chosen), default=0)
     give_up_after = max(2, min(_GIVE_UP_AFTER, _GIVE_UP_AFTER * _LONG_EXAMPLE // max(1, longest)))
     for numbers in example_sets(len(chosen), rng):
@@ -260,9 +260,10 @@ def _learn_with(
             key = repr(learned.pieces)
             if key not in found:
                 found[key] = (learned, _evaluate_once(pair, learned.program(names)))
-        best = max((outcome.score for _, outcome in found.values()), default=0.0)
-        n_tried += 1
-        if best > 2 * FULL_COVERAGE or (n_tried == give_up_after and best <= 0):
+        score = max((outcome.score for _, outcome in found.values()), default=0.0)
+        n_in_vain = 0 if score > best else n_in_vain + 1
+        best = score
+        if best > 2 * FULL_COVERAGE or n_in_vain == give_up_after:
             break
     ranked = sorted(found.values(), key=lambda entry: _rank(entry[1], fresh))
     refined = [_refine(pair, learned, names, fresh) for learned, _ in ranked[:_MAX_REFINED]]

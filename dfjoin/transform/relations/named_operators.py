@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from dfjoin.programs.calendar_operators import SERIALS, MoveDate, ReadSerial
 from dfjoin.programs.code_operators import Coded, WeightedSum
 from dfjoin.programs.lookup import Lookup
-from dfjoin.programs.number_operators import Linear, RoundTo, StripZeros, Year
+from dfjoin.programs.number_operators import Linear, NthNumber, RoundTo, StripZeros, Year
 from dfjoin.programs.operator import Step
 from dfjoin.programs.part_operators import CharacterRun
 from dfjoin.programs.program import Program
@@ -51,6 +51,7 @@ _MIDNIGHT = " 00:00:00.000000"
 """What a date of a frame ends with as a text."""
 
 _ONE, _TWO = CharacterRun("digits", 0), CharacterRun("digits", 1)
+_SHARE, _HUNDREDTH = (Linear("1", "0", 6, "plain"),), (Linear("0.01", "0", 6, "plain"),)
 _HOURS, _MINUTES = "h(?:ours?|rs?)?[ ,]?", "m(?:in(?:ute)?s?)?[ ,]?"
 _SPELLED: tuple[tuple[str, str, tuple[tuple[Step, ...] | str, ...]], ...] = (
     (r"q[1-4][ /-]*\d{4}", "quarter", ((_TWO,), "Q", (_ONE,))),
@@ -72,7 +73,10 @@ _SPELLED: tuple[tuple[str, str, tuple[tuple[Step, ...] | str, ...]], ...] = (
         ((WeightedSum("3600 60 1", 1),),),
     ),
     (rf"\d{{1,4}} ?{_HOURS} ?\d{{1,2}} ?{_MINUTES}", "duration", ((WeightedSum("3600 60", 1),),)),
+    (r"\d{1,2}:[0-5]\d", "duration", ((WeightedSum("3600 60", 1),),)),
     (rf"\d{{1,6}} ?{_MINUTES}", "duration", ((Quantity("duration"),),)),
+    (r"-?\d{1,4}([.]\d{1,4})?\s?%", "share", ((NthNumber(0, "."), *_HUNDREDTH),)),
+    (r"-?\d{1,4}(,\d{1,4})?\s?%", "share", ((NthNumber(0, ","), *_HUNDREDTH),)),
     (r"(?=[mdclxvi])m{0,3}(?:cm|cd|d?c{0,3})(?:xc|xl|l?x{0,3})(?:ix|iv|v?i{0,3})", "number", ((Coded("from roman"),),)),
 )
 """Pattern of a column's values in small letters, what they are, and the pieces that write it."""
@@ -316,6 +320,8 @@ def _readings_like(name: str, texts: list[str], others: list[Reading]) -> Iterat
     if "duration" in kinds and all(re.fullmatch("[0-9]{1,9}", text) for text in texts):
         yield Reading("duration", _program(name, (StripZeros(),)), False)
         yield Reading("duration", _program(name, (Linear("60", "0", 0, "fixed"),)), False)
+    if "share" in kinds and all(re.fullmatch("-?[0-9]{1,4}([.][0-9]{1,9})?", text) for text in texts):
+        yield from (Reading("share", _program(name, steps), False) for steps in (_SHARE, _HUNDREDTH))
     if "day" in kinds and all(re.fullmatch("[0-9]{4,13}", text) for text in texts):
         for origin in SERIALS:
             program = _program(name, (ReadSerial(origin), WriteTime("%Y-%m-%d")))
