@@ -167,6 +167,7 @@ def number_features(query, candidate, table):
         "names_key": is_key,
         "measured": both and is_measure,
         "covered": covered,
+        "held_by_query": len(own & theirs) / len(theirs),
     }
 
 

@@ -130,6 +130,7 @@ class _FeatureColumns(NamedTuple):
     other_headers: int = 34
     same_folder: int = 35
     lone_shared: int = 36
+    held_by_query: int = 37
 
 
 AT = _FeatureColumns()
@@ -176,7 +177,7 @@ same_key_header          both are numbers, or the query serial numbers as texts,
 alike_header             both are numbers; the specific words of one header are short for those of the other one
 names_key                both are numbers; the candidate is the identifier of its table, which the query's header names
 measured                 both are numbers, and a header says that they were measured or counted
-covered                  the larger containment, for whole numbers too
+covered, held_by_query   the larger containment and that of the candidate in the query, for whole numbers too
 other_headers            ln(1 + other headers of the frame that the table has)
 same_folder              the candidate's table lies in the folder of the table whose headers are most like the frame's
 ======================== ==============================================================================================
@@ -379,7 +380,7 @@ def _set_values(sums, record, query, out):
     out[AT.spread] = spread * is_by_value + _ALL_COLUMNS * by_chance
     out[AT.smaller_containment] = min(own, theirs) * is_by_value
     out[AT.larger_containment] = max(own, theirs) * is_by_value
-    out[AT.covered] = max(own, theirs)
+    out[AT.covered], out[AT.held_by_query] = max(own, theirs), theirs
     out[AT.shared] = math.log(1.0 + matched)
     out[AT.lone_shared] = matched <= 1.0 and n_query > 1.0
     out[AT.cardinality] = record[LOG_CARDINALITY] * is_by_value

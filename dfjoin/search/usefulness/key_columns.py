@@ -68,7 +68,7 @@ def has_dates_alone(snapshot: Snapshot, query: QueryColumn, table: str) -> bool:
         Name of a table of the lake.
     """
     facts = query_facts(query)
-    if query.profile.kind != "date" and not facts.is_years and not _are_mostly_years(query):
+    if query.profile.kind != "date" and not _are_mostly_years(query):
         return False
     segment, number = snapshot.find_table(table)
     known = facts_of(segment)
@@ -81,8 +81,8 @@ def has_dates_alone(snapshot: Snapshot, query: QueryColumn, table: str) -> bool:
 
 
 def _are_mostly_years(query: QueryColumn) -> bool:
-    """Tell whether most values of a column of texts are years: a few of them may have footnotes."""
-    if query.profile.kind != "text":
+    """Tell whether most values of a column are years: a few may have footnotes, or lie in antiquity."""
+    if query.n_values > 2 * (LAST_YEAR - FIRST_YEAR + 1):  # there are not so many years
         return False
     values = query.values.values()
     n_years = sum(len(v) == _DIGITS_OF_YEAR and v.isdecimal() and FIRST_YEAR <= int(v) <= LAST_YEAR for v in values)

@@ -63,7 +63,9 @@ def test_days_and_years_alone_join_no_tables_unless_they_are_named(build, days):
     assert "rain" in dfjoin.auto_join(frame, lake, on="day", tables="weather").columns
 
 
-@pytest.mark.parametrize("years", [range(1990, 2020), ["1990[1]", *map(str, range(1991, 2019)), "2019*"]])
+@pytest.mark.parametrize(
+    "years", [range(1990, 2020), [-720, *range(1991, 2020)], ["1990[1]", *map(str, range(1991, 2019)), "2019*"]]
+)
 def test_a_header_of_any_subject_beside_days_does_not_say_that_tables_belong_together(build, years):
     frame = pd.DataFrame({"rownames": range(30), "Year": years, "type": ["x", "y"] * 15, "price": 0.5})
     other = pd.DataFrame({"rownames": range(40), "Year": range(1985, 2025), "type": ["p", "q"] * 20, "rain": 1.5})

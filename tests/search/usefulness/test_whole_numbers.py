@@ -8,7 +8,21 @@ import pytest
 
 import dfjoin
 
-SERIAL_HEADERS = ("id", "ID", "nr", "no", "num", "number", "key", "pk", "index", "row", "Unnamed: 0", "lfd")
+SERIAL_HEADERS = (
+    "id",
+    "ID",
+    "nr",
+    "no",
+    "num",
+    "number",
+    "key",
+    "pk",
+    "index",
+    "row",
+    "Unnamed: 0",
+    "lfd",
+    "identifier",
+)
 SIZES = (10, 30, 100, 365, 1000, 2500, 6800)
 PAIRS = (
     ("customer_id", "customer_id", "customers"),
@@ -38,7 +52,12 @@ def lake_of_numbers(rng):
             {header: range(1, n + 1), "votes": rng.integers(0, n, n), "text": [f"s{i} {j}" for j in range(n)]}
         )
     wards = {"ward": [f"{j:03d}" for j in range(1, 111)] * 3, "votes": rng.integers(0, 900, 330)}
-    return tables | {"wards": pd.DataFrame(wards), "goals": pd.DataFrame({"no": range(40), "goals": range(1, 41)})}
+    goals = {
+        "no": range(40),
+        "goals": range(1, 41),
+        "x_inf": rng.permutation(np.arange(1, 41)),
+    }  # as `identifier` begins
+    return tables | {"wards": pd.DataFrame(wards), "goals": pd.DataFrame(goals)}
 
 
 def test_serial_numbers_of_unrelated_tables_are_no_hits(build):
