@@ -264,12 +264,12 @@ def spark_rows(
     stem = stem_of(step.table) if step.table else "right"
     if program is not None:
         keys, most = [f"{PREFIX}k0"], None
-        known = _program_values(other, program)
-        if known is None:
+        made_here = _program_values(other, program)
+        if made_here is None:
             plain = program_key(made, program, raw, keys[0], KeyClasses(True, False, False, False))
             classes = [classes_of_keys(plain, keys[0])]
         else:
-            classes, most = [KeyClasses.of(known)], _most_repeated([known])
+            classes, most = [KeyClasses.of(made_here)], _most_repeated([made_here])
         made = program_key(made, program, raw, keys[0], classes[0]).drop(*raw.values())
         return RightTable(made, keys, values, [], stem, classes, "", most, other.is_small)
     keys = [f"{PREFIX}k{i}" for i in range(len(inputs))]
