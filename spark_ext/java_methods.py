@@ -55,39 +55,39 @@ class JavaMethods:
         from pyspark.sql.classic.column import Column
 
         self._column_of = Column
-        self._jvm = frame.sparkSession._jvm
-        self._expressions = self._jvm.org.apache.spark.sql.catalyst.expressions
-        self._columns = self._jvm.org.apache.spark.sql.classic.ExpressionUtils
-        types = self._jvm.org.apache.spark.sql.types
+        self._jvm = jvm = frame.sparkSession._jvm
+        # Each part of a name is looked up by the JVM: a name is written out once, here.
+        self._class = jvm.java.lang.Class.forName
+        self._new_list, self._converters = jvm.java.util.ArrayList, jvm.scala.jdk.javaapi.CollectionConverters
+        expressions = jvm.org.apache.spark.sql.catalyst.expressions
+        self._invoke, self._static_invoke = expressions.objects.Invoke, expressions.objects.StaticInvoke
+        self._literal, self._is_not_null = expressions.Literal, expressions.IsNotNull
+        self._columns = jvm.org.apache.spark.sql.classic.ExpressionUtils
+        types = jvm.org.apache.spark.sql.types
         self._string = types.ObjectType(self._class("java.lang.String"))
         self._spark_string = types.DataType.fromDDL("string")
         self._boolean = types.DataType.fromDDL("boolean")
-
-    def _class(self, name: str) -> Any:
-        return self._jvm.java.lang.Class.forName(name)
+        self._none, self._no_function = self._list([]), jvm.scala.Option.empty()
 
     def _list(self, values: list[Any]) -> Any:
-        made = self._jvm.java.util.ArrayList()
+        made = self._new_list()
         for value in values:
             made.add(value)
-        return self._jvm.scala.jdk.javaapi.CollectionConverters.asScala(made).toSeq()
+        return self._converters.asScala(made).toSeq()
 
     def _method(self, target: Any, name: str, type_: Any, *arguments: Any) -> Any:
         """Call a method of an object; null where the object or an argument is null."""
-        none = self._list([])
-        return self._expressions.objects.Invoke(
-            target, name, type_, self._list(list(arguments)), none, True, True, True
-        )
+        return self._invoke(target, name, type_, self._list(list(arguments)), self._none, True, True, True)
 
     def _function(self, class_: str, name: str, type_: Any, *arguments: Any) -> Any:
         """Call a static method of a class; null where an argument is null."""
-        none, no_function = self._list([]), self._jvm.scala.Option.empty()
-        return self._expressions.objects.StaticInvoke(
-            self._class(class_), type_, name, self._list(list(arguments)), none, True, True, True, no_function
+        given = self._list(list(arguments))
+        return self._static_invoke(
+            self._class(class_), type_, name, given, self._none, True, True, True, self._no_function
         )
 
     def _constant(self, value: Any) -> Any:
-        return self._expressions.Literal.fromObject(value)
+        return self._literal.fromObject(value)
 
     def _column(self, expression: Any) -> Any:
         return self._column_of(self._columns.column(expression))
@@ -106,7 +106,7 @@ class JavaMethods:
 
     def is_known(self, text: Any) -> Any:
         """Tell the texts that are not null, as a column."""
-        return self._column(self._expressions.IsNotNull(text))
+        return self._column(self._is_not_null(text))
 
     def is_printable(self, text: Any) -> Any:
         """Tell the texts of printable ASCII, as a column."""
@@ -134,5 +134,5 @@ class JavaMethods:
 
     def rewritten(self, text: Any, class_: str, name: str) -> Any:
         """Rewrite texts by a static method of a text and a flag, which is set."""
-        flag = self._expressions.Literal.create(True, self._boolean)
+        flag = self._literal.create(True, self._boolean)
         return self._function(class_, name, self._string, text, flag)

@@ -30,6 +30,7 @@ from dfjoin.store.table import LakeTable
 from dfjoin.types import IndexSettings
 from dfjoin.values.frames import frame_to_table
 from dfjoin.values.names import clean_names
+from dfjoin.values.normalize import normalize_column
 from dfjoin.values.value_set import ValueSet
 from spark_ext.canonical_sql import KeyClasses
 from spark_ext.join_keys import PREFIX, KeyReading, classes_of, classes_of_keys, program_key, with_key
@@ -262,13 +263,15 @@ def spark_rows(
     made = frame.select(*taken, *(F.col(quoted(name)).alias(own) for name, own in raw.items()), place)
     stem = stem_of(step.table) if step.table else "right"
     if program is not None:
-        keys = [f"{PREFIX}k0"]
-        none = KeyClasses(True, False, False, False)
-        plain = program_key(made, program, raw, keys[0], none)
-        classes = [classes_of_keys(plain, keys[0])]
-        made = plain if not classes[0].has_times else program_key(made, program, raw, keys[0], classes[0])
-        made = made.drop(*raw.values())
-        return RightTable(made, keys, values, [], stem, classes, is_small=other.is_small)
+        keys, most = [f"{PREFIX}k0"], None
+        made_here = _program_values(other, program)
+        if made_here is None:
+            plain = program_key(made, program, raw, keys[0], KeyClasses(True, False, False, False))
+            classes = [classes_of_keys(plain, keys[0])]
+        else:
+            classes, most = [KeyClasses.of(made_here)], _most_repeated([made_here])
+        made = program_key(made, program, raw, keys[0], classes[0]).drop(*raw.values())
+        return RightTable(made, keys, values, [], stem, classes, "", most, other.is_small)
     keys = [f"{PREFIX}k{i}" for i in range(len(inputs))]
     classes = []
     for key, (name, own) in zip(keys, raw.items(), strict=True):
@@ -294,8 +297,21 @@ def _most_rows(other: OtherFrame, step: JoinStep, readings: Mapping[str, KeyRead
     table = other.here(step.right_on)
     if table is None:
         return None
-    index = KeyIndex.of([readings[name].values(table.column(name)) for name in step.right_on])
+    return _most_repeated([readings[name].values(table.column(name)) for name in step.right_on])
+
+
+def _most_repeated(parts: list[ValueSet]) -> int:
+    index = KeyIndex.of(parts)
     return int(np.bincount(index.codes[index.codes >= 0], minlength=index.n_keys).max(initial=0))
+
+
+def _program_values(other: OtherFrame, program: Program) -> ValueSet | None:
+    """Make the keys of all rows by a program; None if the values are not in this process."""
+    table = other.here(list(dict.fromkeys(program.columns)))
+    if table is None:
+        return None
+    texts = [table.column(name).cast(pa.string()) for name in program.columns]
+    return normalize_column(program.apply(texts), PROGRAM_SETTINGS)
 
 
 def with_known(frame: Any, own: Mapping[str, str], known: pa.Table, how: str = "left") -> Any:

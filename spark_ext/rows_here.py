@@ -16,9 +16,9 @@ from pyspark.sql.pandas.types import to_arrow_type
 
 from dfjoin.values.frames import arrow_to_series
 from spark_ext.queries import is_searchable, wall_time, wall_type
-from spark_ext.transfer import collect, count_rows, to_pandas
+from spark_ext.transfer import collect, count_rows, has_more_rows, to_pandas
 
-__all__ = ["MOST_BYTES", "RowsHere", "all_here", "draw_rows", "wall_columns"]
+__all__ = ["MOST_BYTES", "RowsHere", "all_here", "bring_rows", "draw_rows", "wall_columns"]
 
 MOST_BYTES = 64 << 20
 """Bytes as Arrow of the rows of one frame that come here."""
@@ -61,7 +61,7 @@ def all_here(frame: Any, rows: pa.Table) -> RowsHere:
     return RowsHere(to_pandas(rows), rows, True, rows.nbytes <= MOST_BYTES)
 
 
-def draw_rows(frame: Any, keys: Sequence[str] | None, most: int) -> RowsHere:
+def draw_rows(frame: Any, keys: Sequence[str] | None, most: int, *, is_part_used: bool = True) -> RowsHere:
     """Bring the rows of a frame here if they are few, else its first ones.
 
     Parameters
@@ -71,6 +71,8 @@ def draw_rows(frame: Any, keys: Sequence[str] | None, most: int) -> RowsHere:
         Columns that come before any other; None: any may be a key, and those of short values come first.
     most : int
         So many rows are few, where their keys are below 64 MiB.
+    is_part_used : bool, default=True
+        False: of a frame of more rows none has to come.
 
     Returns
     -------
@@ -78,24 +80,39 @@ def draw_rows(frame: Any, keys: Sequence[str] | None, most: int) -> RowsHere:
 
     Notes
     -----
-    One job where the frame has at most 1,000 rows. Else these tell how large the values are, a second job counts the
-    rows, and a third brings the columns for which there is room. A column whose type has no text, or that Arrow lacks,
-    stays in Spark.
+    One job where the frame has at most 1,000 rows. Else these tell how large the values are, a second job looks whether
+    there are more than `most`, unless Spark's plan tells, and a third brings the columns for which there is room. A
+    column whose type has no text, or that Arrow lacks, stays in Spark.
     """
     names = [field.name for field in frame.schema.fields if is_searchable(field.dataType.simpleString())]
     is_told = len(names) == len(frame.columns)
+    if not is_part_used and has_more_rows(frame, most):
+        none = pa.table({name: pa.nulls(0, _arrow_type(frame.schema[name].dataType)) for name in names})
+        return RowsHere(_with_all(frame, none), none, False)
     few = min(most, _FEW_ROWS)
     first = collect(wall_columns(frame, names).limit(few + 1) if names else frame.limit(few + 1).select(F.lit(1)))
     if first.num_rows <= few:
         return RowsHere(_with_all(frame, first), first.select(names), True, is_told and first.nbytes <= MOST_BYTES)
     first = first.slice(0, few)
-    n_rows = first.num_rows + 1 if few == most else count_rows(frame.limit(most + 1))
-    widths = {name: first.column(name).nbytes / first.num_rows for name in names}
+    part = RowsHere(_with_all(frame, first), first.select(names), False)
+    is_more = few == most or (is_part_used and has_more_rows(frame, most))
+    return part if is_more else bring_rows(frame, part, keys, most)
+
+
+def bring_rows(frame: Any, few: RowsHere, keys: Sequence[str] | None, most: int) -> RowsHere:
+    """Bring all rows of a frame of at most `most` rows here; `few` of them tell how large the values are.
+
+    They are counted where there is no room for `most` rows of their size. The few rows are returned where there is none
+    for the keys.
+    """
+    widths = {name: few.table.column(name).nbytes / few.table.num_rows for name in few.table.column_names}
+    n_bytes = sum(widths.values())
+    n_rows = most if n_bytes * most <= MOST_BYTES else count_rows(frame)
     chosen = _chosen(widths, keys, n_rows)
-    if n_rows > most or not chosen:
-        return RowsHere(_with_all(frame, first), first.select(names), False)
-    rows = collect(wall_columns(frame, chosen).limit(most))
-    is_small = is_told and sum(widths.values()) * n_rows <= MOST_BYTES
+    if not chosen:
+        return few
+    rows = collect(wall_columns(frame, chosen))
+    is_small = len(widths) == len(frame.columns) and n_bytes * rows.num_rows <= MOST_BYTES
     return RowsHere(_with_all(frame, rows), rows, True, is_small)
 
 

@@ -28,6 +28,7 @@ __all__ = [
     "count_rows",
     "counting",
     "estimated_bytes",
+    "has_more_rows",
     "pickled_for_tasks",
     "quoted",
     "to_pandas",
@@ -101,17 +102,24 @@ def collect(frame: Any) -> pa.Table:
     -------
     pyarrow.Table
     """
-    spark = frame.sparkSession
+    table = _fetched(frame.sparkSession, frame.toArrow)
+    counted = _counted.get()
+    if counted is not None:
+        counted.bytes_here += table.nbytes
+    return table
+
+
+def _fetched(spark: Any, fetch: Callable[[], Any]) -> Any:
+    """Call what runs jobs and waits for their rows."""
     begin = time.perf_counter()
     try:
         with without_pandas_warning(), _stopped_by_interrupts(spark, f"dfjoin-{uuid.uuid4().hex}"):
-            table = frame.toArrow()
+            found = fetch()
         counted = _counted.get()
         if counted is not None:
             counted.jobs += 1
-            counted.bytes_here += table.nbytes
             counted.job_seconds = round(counted.job_seconds + time.perf_counter() - begin, 3)
-        return table
+        return found
     except Exception as error:
         if not any(condition in str(error) for condition in _CANCELLED):
             raise
@@ -192,6 +200,22 @@ def _repeated_at_interrupts(cancel: Callable[[], Any]) -> Iterator[None]:
 def count_rows(frame: Any) -> int:
     """Count the rows of a Spark DataFrame, as `collect` collects them."""
     return int(collect(frame.select(F.count(F.lit(1)).alias("n"))).column("n")[0].as_py())
+
+
+def has_more_rows(frame: Any, n: int) -> bool:
+    """Tell whether a Spark DataFrame has more than n rows.
+
+    Notes
+    -----
+    Spark may know from its plan that it has not, as of rows of this process. Else one job asks for the row after the
+    first n: collected as rows, and not as Arrow, it reads further partitions only where the first ones are too short.
+    """
+    with contextlib.suppress(Exception):  # as in `estimated_bytes`
+        most = frame._jdf.queryExecution().optimizedPlan().maxRows()
+        if most.isDefined() and int(most.get()) <= n:
+            return False
+    after = frame.select(F.lit(1)).offset(n).limit(1)
+    return bool(_fetched(frame.sparkSession, after.collect))
 
 
 def estimated_bytes(frame: Any) -> int | None:

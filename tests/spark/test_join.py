@@ -24,7 +24,7 @@ from dfjoin.errors import (
 from dfjoin.join.plan import JoinPlan, JoinStep
 from spark_ext import join as spark_join
 from spark_ext import join_tables, joined_rows, relations
-from spark_ext.transfer import collect, to_spark
+from spark_ext.transfer import collect, has_more_rows, to_spark
 from tests.spark.frames import pair, rows
 
 pytestmark = pytest.mark.spark
@@ -413,6 +413,38 @@ def test_a_given_plan_is_checked_on_no_rows_of_a_large_frame(spark, monkeypatch)
     strangers = others.selectExpr("concat('x', place) AS place", "zone")
     with pytest.raises(NoMatchError, match="no row found a partner"):
         own.auto_join(strangers, plan=plan, on_no_match="raise")
+
+
+@pytest.mark.parametrize("key", ["name", "turned"])
+def test_a_given_plan_takes_few_jobs(spark, key):
+    """One for a row after the first 100,000 of the left frame, two for the rows of the right one, none for its keys."""
+    spark_ext.enable(spark)
+    others = spark.range(0, 2_000, 1, 2).selectExpr("concat('Last', id, ', First', id % 9) AS name", "id AS score")
+    others = others.selectExpr("name", "concat('First', score % 9, ' ', 'Last', score) AS turned", "score")
+    right = to_spark(spark, collect(others.select(key, "score")))
+    left = spark.range(0, 300_000, 1, 2).selectExpr("concat('Last', id, ', First', id % 9) AS name", "id")
+    few = left.where("id < 300").auto_join(right, on="name", right_on=key)
+    plan = spark_ext.report(few).to_dict()["plan"]
+    assert (plan["steps"][0]["relation"] is None) == (key == "name")
+    context = spark.sparkContext
+    context.setJobGroup(f"few jobs {key}", "")
+    try:
+        found = left.auto_join(right, plan=plan)
+        assert len(context.statusTracker().getJobIdsForGroup(f"few jobs {key}")) == 3
+    finally:
+        context.setLocalProperty("spark.jobGroup.id", None)
+        context.setLocalProperty("spark.job.description", None)
+    assert spark_ext.report(found).to_dict()["work"]["jobs"] == 3
+    told = found.selectExpr("count(*)", "count(score)", "count_if(score = id)")
+    assert tuple(told.collect()[0]) == (300_000, 2_000, 2_000)
+
+
+@pytest.mark.parametrize("n_partitions", [1, 3])
+def test_a_frame_that_has_more_rows_is_told_from_one_that_has_not(spark, n_partitions):
+    frame = spark.range(0, 50, 1, n_partitions).where("id % 2 = 0").select(F.concat(F.lit("a"), F.col("id")).alias("a"))
+    local = to_spark(spark, pa.table({"a": list(range(25))}))
+    for one in (frame, local, frame.union(frame).distinct()):
+        assert [has_more_rows(one, n) for n in (1, 24, 25, 26)] == [True, True, False, False]
 
 
 # Skew -----------------------------------------------------------------------------------------------------
