@@ -478,14 +478,24 @@ def ship(root):
     subprocess.run([sys.executable, "-c", SHIP, str(root), "-c", USE, str(root)], check=True, timeout=120)
 
 
+@pytest.fixture(scope="module")
+def shipped(tmp_path_factory):
+    """The compiled kernels of a package of `SMALL_KERNEL`, made once; tests copy them into packages of their own."""
+    root = tmp_path_factory.mktemp("shipped")
+    kernels = make_kernels(root)
+    (kernels / "outer.py").write_text(SMALL_KERNEL)
+    ship(root)
+    return kernels / "compiled"
+
+
 @compiled_only
 @modes_only
 @portable_only
 @pytest.mark.parametrize("has_place", [True, False])
-def test_kernels_of_the_package_are_not_compiled_by_who_cannot_write(read_only, has_place):
+def test_kernels_of_the_package_are_not_compiled_by_who_cannot_write(read_only, shipped, has_place):
     kernels = read_only.package / "dfjoin" / "kernels"
     kernels.chmod(0o755)
-    ship(read_only.package)
+    shutil.copytree(shipped, kernels / "compiled")
     kernels.chmod(0o555)
     assert not list(kernels.rglob("__pycache__/*.nb?"))
     if not has_place:
@@ -508,9 +518,9 @@ OTHERS = {
 @compiled_only
 @portable_only
 @pytest.mark.parametrize("what", [*OTHERS, "an edited source"])
-def test_kernels_of_the_package_are_compiled_anew_for(kernels, tmp_path, what):
+def test_kernels_of_the_package_are_compiled_anew_for(kernels, shipped, tmp_path, what):
     (kernels / "outer.py").write_text(SMALL_KERNEL)
-    ship(tmp_path)
+    shutil.copytree(shipped, kernels / "compiled")
     if what not in OTHERS:
         (kernels / "outer.py").write_text(SMALL_KERNEL.replace("t += a[i]", "t += 2 * a[i]"))
     text = OTHERS.get(what, "") + USE
@@ -521,9 +531,9 @@ def test_kernels_of_the_package_are_compiled_anew_for(kernels, tmp_path, what):
 
 @compiled_only
 @portable_only
-def test_kernels_of_the_package_are_found_on_windows(kernels, tmp_path):
+def test_kernels_of_the_package_are_found_on_windows(kernels, shipped, tmp_path):
     (kernels / "outer.py").write_text(SMALL_KERNEL)
-    ship(tmp_path)
+    shutil.copytree(shipped, kernels / "compiled")
     command = [sys.executable, "-c", "import platform; platform.machine = lambda: 'AMD64'" + USE, str(tmp_path)]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     assert done.stdout.split() == ["6", "0"]
