@@ -118,41 +118,13 @@ def auto_join(
     >>> left.auto_join(right, examples=[("Lee, Ann", "Ann Lee")])["name"].tolist()
     ['Ann Lee', 'Bo Day']
     """
+    given = {name: value for name, value in locals().items() if name not in ("df", "other")}  # before any other name
+
     from dfjoin.join.auto import join
     from dfjoin.join.options import join_options
     from dfjoin.lake import Lake, resolve_lake
 
-    options = join_options(
-        on=on,
-        right_on=right_on,
-        k=k,
-        threshold=threshold,
-        min_score=min_score,
-        tables=tables,
-        exclude=exclude,
-        mode=mode,
-        columns=columns,
-        how=how,
-        aggregate=aggregate,
-        max_expansion=max_expansion,
-        indicator=indicator,
-        transform=transform,
-        fuzzy=fuzzy,
-        precision=precision,
-        examples=examples,
-        reviewed=reviewed,
-        aliases=aliases,
-        pad=pad,
-        dayfirst=dayfirst,
-        plan=plan,
-        partners=partners,
-        min_margin=min_margin,
-        radius=radius,
-        radius_unit=radius_unit,
-        metric=metric,
-        on_no_match=on_no_match,
-        on_stale=on_stale,
-    )
+    options = join_options(**given)
     if isinstance(other, (Lake, str, os.PathLike)):
         other = resolve_lake(other, "other").snapshot
     return join(df, other, options)

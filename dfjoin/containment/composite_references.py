@@ -94,7 +94,7 @@ def find_composite_references(
     same tuples are versions of one table, and tuples that most choices of values of their parts would hold tell
     nothing. Two columns that are all but copies, such as names and codes, make many keys: the one with the most
     identifiers is taken.
-    O(rows of these tables).
+    O(rows of these tables) in time and memory: what was read is held until all are compared.
     """
     reader = _Reader(columns)
     found = [one for left, key in declared if (one := reader.compare(left, key, 0.0, is_declared=True)) is not None]

@@ -26,7 +26,7 @@ from dfjoin.values.nulls import NullEvidence
 from dfjoin.values.profile import Profile, merge_profiles, profile_values
 from dfjoin.values.value_set import ValueSet, keep_values
 
-__all__ = ["ColumnReader", "EntryBuffer", "NotContinued"]
+__all__ = ["ColumnReader", "EntryBuffer", "NotContinued", "profile_of", "profile_record"]
 
 _SAMPLE_ROWS = 64
 _SAMPLE_LENGTH = 100
@@ -240,8 +240,7 @@ class ColumnReader:
         if values is None:
             if record["is_indexed"] or not pa.types.is_floating(self.type):
                 raise NotContinued  # its set, which texts are nulls, and its kind are told by all values
-            same = {name: record[name] for name in ("cardinality", "min_integer", "max_integer", "min", "max")}
-            self._spilled.append(Profile(kind=KINDS[record["kind"]], has_range=bool(record["has_range"]), **same))
+            self._spilled.append(profile_of(record))
             return
         self._is_known_null = dict.fromkeys((values.value(n) for n in null_places(values, self._settings)), False)
         self._is_known_null |= dict.fromkeys(record["null_spellings"], True)
@@ -365,16 +364,11 @@ class ColumnReader:
             buffer.dropped.add(column)
         return {
             "type": describe_type(str(self.type), self._reason),
-            "kind": KINDS.index(profile.kind),
+            **profile_record(profile),
+            "cardinality": profile.cardinality + self._n_uncounted,
             "is_indexed": int(is_indexed),
             "n_rows": self._n_rows,
             "n_null": self._n_null,
-            "cardinality": profile.cardinality + self._n_uncounted,
-            "has_range": int(profile.has_range),
-            "min_integer": profile.min_integer,
-            "max_integer": profile.max_integer,
-            "min": profile.min,
-            "max": profile.max,
             "date_order": values.date_order,
             "samples": [text for text, null in self._samples.items() if null not in nulls][: self._settings.samples],
             "null_spellings": list(values.nulls),
@@ -402,6 +396,22 @@ class ColumnReader:
         elif self._settings.dayfirst is None or not cells.has_dates:
             hashes = np.setdiff1d(cells.hashes(), np.setdiff1d(united.hashes, held.hashes))
             self.packed = cells.pack(hashes, hashes)
+
+
+_SAME_FIELDS = ("cardinality", "min_integer", "max_integer", "min", "max")
+"""Fields of a profile that the catalogue keeps as they are."""
+
+
+def profile_record(profile: Profile) -> dict[str, Any]:
+    """Return the fields of a column's record that are its profile."""
+    same = {name: getattr(profile, name) for name in _SAME_FIELDS}
+    return {"kind": KINDS.index(profile.kind), "has_range": int(profile.has_range), **same}
+
+
+def profile_of(record: dict[str, Any]) -> Profile:
+    """Return the profile that a column's record holds."""
+    same = {name: record[name] for name in _SAME_FIELDS}
+    return Profile(kind=KINDS[record["kind"]], has_range=bool(record["has_range"]), **same)
 
 
 def _spellings(array: pa.Array, rows: dict[int, int], values: ValueSet) -> list[str]:

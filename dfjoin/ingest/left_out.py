@@ -9,8 +9,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from dfjoin.index.catalog import KINDS, NOT_IN_FILE
-from dfjoin.ingest.column_buffer import EntryBuffer, NotContinued
+from dfjoin.index.catalog import NOT_IN_FILE
+from dfjoin.ingest.column_buffer import EntryBuffer, NotContinued, profile_record
 from dfjoin.ingest.undecided import Undecided
 from dfjoin.kernels.texts.numbers import DAY_MONTH_YEAR
 from dfjoin.types import IndexSettings
@@ -160,16 +160,10 @@ class LeftOutColumn:
             kind = _kind_of_type(self.type) if self._n_rows > n_null else "empty"
         return {
             "type": str(self.type),
-            "kind": KINDS.index(kind),
+            **profile_record(Profile(kind, 0, False, 0, 0, "", "")),
             "is_indexed": 0,
             "n_rows": self._n_rows,
             "n_null": n_null,
-            "cardinality": 0,
-            "has_range": 0,
-            "min_integer": 0,
-            "max_integer": 0,
-            "min": "",
-            "max": "",
             "date_order": date_order,
             "samples": [],
             "null_spellings": list(nulls),

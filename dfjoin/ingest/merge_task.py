@@ -22,7 +22,7 @@ from dfjoin.index.segment import Segment
 from dfjoin.index.segment_writer import SegmentRecords, write_segment
 from dfjoin.index.signatures import merge_signatures
 from dfjoin.index.vector_group import carry_vectors
-from dfjoin.ingest.column_buffer import EntryBuffer
+from dfjoin.ingest.column_buffer import EntryBuffer, profile_of, profile_record
 from dfjoin.ingest.read_task import Collected, write_collected
 from dfjoin.ingest.undecided import Undecided, read_undecided
 from dfjoin.kernels.ragged import expand_stretches
@@ -108,16 +108,10 @@ def _decide(parts: list[_TablePart], position: int, settings: IndexSettings) -> 
             values = read_dates(values, settings)
         profile = profile_values(values, pa.string())
     return values, {
-        "kind": KINDS.index(profile.kind),
+        **profile_record(profile),
         "is_indexed": 0,
         "n_rows": 0,
         "n_null": sum(rows[text] for text in nulls),
-        "cardinality": profile.cardinality,
-        "has_range": int(profile.has_range),
-        "min_integer": profile.min_integer,
-        "max_integer": profile.max_integer,
-        "min": profile.min,
-        "max": profile.max,
         "date_order": "" if values is None else values.date_order,
         "null_spellings": list(nulls),
     }
@@ -314,12 +308,7 @@ def _unite_parts(
 
 def _unite_column(parts: list[dict[str, Any]], n_samples: int) -> dict[str, Any]:
     """Unite the records of the parts of one column."""
-    same = ("cardinality", "min_integer", "max_integer", "min", "max")
-    profiles = [
-        Profile(kind=KINDS[p["kind"]], has_range=bool(p["has_range"]), **{name: p[name] for name in same})
-        for p in parts
-    ]
-    profile = merge_profiles(profiles)
+    profile = merge_profiles([profile_of(part) for part in parts])
     given_up = [p for p in parts if known_reason(p["type"])]
     if given_up:  # the other parts do not count then: the column would be found by a part of its values
         profile = Profile("binary", 0, False, 0, 0, "", "")
@@ -327,16 +316,10 @@ def _unite_column(parts: list[dict[str, Any]], n_samples: int) -> dict[str, Any]
     is_wanted = any(p["is_indexed"] for p in parts)
     return {
         **(given_up or parts)[0],
-        "kind": KINDS.index(profile.kind),
+        **profile_record(profile),
         "is_indexed": int(is_wanted and profile.is_indexable),
         "n_rows": sum(p["n_rows"] for p in parts),
         "n_null": sum(p["n_null"] for p in parts),
-        "cardinality": profile.cardinality,
-        "has_range": int(profile.has_range),
-        "min_integer": profile.min_integer,
-        "max_integer": profile.max_integer,
-        "min": profile.min,
-        "max": profile.max,
         "date_order": next((p["date_order"] for p in parts if p["date_order"]), ""),
         "samples": [] if given_up else samples,
         "null_spellings": sorted({text for p in parts for text in p["null_spellings"]}),

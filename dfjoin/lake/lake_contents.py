@@ -375,7 +375,9 @@ class LakeContents(OpenedLake):
         Two or three columns may refer together to a key of as many columns in the same folder, none of which is a key
         alone: ``column`` and ``key_column`` are then ``team_id + year``. Their headers are the same, or that of the
         column has all words of the key's (``home_team_id``), and one is an identifier. Tables whose names and sets of
-        values leave such a key possible are read; others are not. Foreign keys that a database declares are edges in
+        values leave such a key possible are read; others are not. Until the graph is made memory holds, of all tables
+        that were read, the columns that may be parts of such a key: their distinct values, 4 bytes per row and column,
+        and 8 more for each key of several columns that was found. Foreign keys that a database declares are edges in
         any case, and come first.
 
         Examples

@@ -93,14 +93,16 @@ def joining(other, **base):
 
 
 def on_a_copy(method, **base):
-    """A method of a lake, called on a copy of the index."""
+    """A method of a lake, called on a copy of the index, which serves until a call is not refused."""
 
     def call(world, **given):
         copy = world.place / "copy"
-        shutil.rmtree(copy, ignore_errors=True)
-        shutil.copytree(world.place / "index", copy)
+        if not copy.exists():
+            shutil.copytree(world.place / "index", copy)
         arguments = {name: value(world) if callable(value) else value for name, value in base.items()}
-        return getattr(dfjoin.open_lake(copy), method)(**{**arguments, **given})
+        shown = consume(getattr(dfjoin.open_lake(copy), method)(**{**arguments, **given}))
+        shutil.rmtree(copy)
+        return shown
 
     return getattr(dfjoin.Lake, method), call
 

@@ -8,6 +8,7 @@ import os
 import shutil
 import subprocess
 import sys
+from itertools import product
 
 import pandas as pd
 import pytest
@@ -28,10 +29,17 @@ OLD_ANSWERS = [("a", "c", 3), ("b", "c", 1)]
 NEW_ANSWERS = [("a", "c", 3), ("d", "c", 3), ("b", "c", 1)]
 
 
+@pytest.fixture(scope="module")
+def sound(tmp_path_factory):
+    """An index of `OLD`, built once; tests damage copies of it."""
+    index = tmp_path_factory.mktemp("sound") / "lake.dfjoin"
+    dfjoin.build_lake(OLD, index, engine="inline", progress=False)
+    return index
+
+
 @pytest.fixture
-def index(tmp_path):
-    dfjoin.build_lake(OLD, tmp_path / "lake.dfjoin", engine="inline", progress=False)
-    return tmp_path / "lake.dfjoin"
+def index(sound, tmp_path):
+    return shutil.copytree(sound, tmp_path / "lake.dfjoin")
 
 
 def answers(index):
@@ -235,7 +243,7 @@ class TestPermissions:
         assert answers(index) == OLD_ANSWERS
 
 
-# Opens the index and asks it everything; prints the files below argv[2] that were opened, and the errors.
+# Opens each index and asks it everything; prints for each the errors, and the files outside that were opened.
 ASK = """
 import json, sys
 opened = []
@@ -244,21 +252,20 @@ def hook(event, args):
         opened.append(args[0])
 sys.addaudithook(hook)
 import dfjoin, pandas as pd
-errors = []
 def attempt(function):
     try:
-        function()
+        return function()
     except dfjoin.errors.DfjoinError as error:
         errors.append(type(error).__name__)
-try:
-    lake = dfjoin.open_lake(sys.argv[1])
-except dfjoin.errors.DfjoinError as error:
-    errors.append(type(error).__name__)
-else:
-    attempt(lambda: dfjoin.discover_joinable(pd.DataFrame({"q": ["p", "q"]}), "q", lake))
-    attempt(lambda: lake.tables)
-    attempt(lambda: lake.verify())
-print(json.dumps([errors, [f for f in opened if "/outside/" in f]]))
+for index in sys.argv[1:]:
+    errors = []
+    opened.clear()
+    lake = attempt(lambda: dfjoin.open_lake(index))
+    if lake is not None:
+        attempt(lambda: dfjoin.discover_joinable(pd.DataFrame({"q": ["p", "q"]}), "q", lake))
+        attempt(lambda: lake.tables)
+        attempt(lambda: lake.verify())
+    print(json.dumps([errors, len(opened), [f for f in opened if "/outside/" in f]]))
 """
 
 
@@ -270,45 +277,59 @@ def edit(index, change):
     path.write_text(seal(values))
 
 
+WHATS = ("component", "segment", "tombstones")
+WAYS = ("absolute", "parents", "backslash", "dot parents", "nul")
+
+
+def lead_elsewhere(values, outside, what, way):
+    """Let a manifest name a file or directory outside the index."""
+    segment = values["segments"][0]
+    component = segment["groups"][0]["components"][0]
+    below = {
+        "component": f"segments/{segment['id']}/{component['file']}",
+        "segment": f"segments/{segment['id']}",
+        "tombstones": "segments/mask.npy",
+    }[what]
+    ups = {"component": "../../../outside", "segment": "../../outside", "tombstones": "../outside"}[what]
+    path = {
+        "absolute": f"{outside}/{below}",
+        "parents": f"{ups}/{below}",
+        "backslash": f"{ups}/{below}".replace("/", "\\"),
+        "dot parents": f"./x/../{ups}/{below}",
+        "nul": f"{outside}/{below}\0",
+    }[way]
+    if what == "component":
+        component["file"] = path
+    elif what == "segment":
+        segment["id"] = path
+    else:
+        segment["tombstones"] = {"file": path, "n_deleted": 0, "crc32": 0}
+
+
+@pytest.fixture(scope="module")
+def asked(sound, tmp_path_factory):
+    """What an index says whose manifest leads elsewhere, by what leads there and how: one process asks all."""
+    place = tmp_path_factory.mktemp("elsewhere")
+    # a sound copy of the segments, outside each index: a reader that followed a path there would succeed
+    shutil.copytree(sound / "segments", place / "outside" / "segments")
+    cases = {(what, way): place / f"{i}.dfjoin" for i, (what, way) in enumerate(product(WHATS, WAYS))}
+    for (what, way), index in cases.items():
+        shutil.copytree(sound, index)
+        edit(index, lambda values, what=what, way=way: lead_elsewhere(values, place / "outside", what, way))
+    asked = [sys.executable, "-c", ASK, str(sound), *map(str, cases.values())]
+    done = subprocess.run(asked, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr[-2000:]
+    of_sound, *answers = map(json.loads, done.stdout.splitlines())
+    assert of_sound[0] == [] and of_sound[1] > 5, "opened files are seen"
+    return dict(zip(cases, answers, strict=True))
+
+
 class TestManifestsThatLeadElsewhere:
-    @pytest.fixture
-    def outside(self, index, tmp_path):
-        """A sound copy of the segments, outside the index: a reader that followed a path there would succeed."""
-        shutil.copytree(index / "segments", tmp_path / "outside" / "segments")
-        return tmp_path / "outside"
-
-    @pytest.mark.parametrize("what", ["component", "segment", "tombstones"])
-    @pytest.mark.parametrize("way", ["absolute", "parents", "backslash", "dot parents", "nul"])
-    def test_nothing_outside_is_read(self, index, outside, what, way):
-        def change(values):
-            segment = values["segments"][0]
-            component = segment["groups"][0]["components"][0]
-            below = {
-                "component": f"segments/{segment['id']}/{component['file']}",
-                "segment": f"segments/{segment['id']}",
-                "tombstones": "segments/mask.npy",
-            }[what]
-            ups = "../../../outside" if what == "component" else "../../outside"
-            ups = "../outside" if what == "tombstones" else ups
-            path = {
-                "absolute": f"{outside}/{below}",
-                "parents": f"{ups}/{below}",
-                "backslash": f"{ups}/{below}".replace("/", "\\"),
-                "dot parents": f"./x/../{ups}/{below}",
-                "nul": f"{outside}/{below}\0",
-            }[way]
-            if what == "component":
-                component["file"] = path
-            elif what == "segment":
-                segment["id"] = path
-            else:
-                segment["tombstones"] = {"file": path, "n_deleted": 0, "crc32": 0}
-
-        edit(index, change)
-        done = subprocess.run([sys.executable, "-c", ASK, str(index), str(outside)], capture_output=True, text=True)
-        assert done.returncode == 0, done.stderr[-2000:]
-        errors, opened = json.loads(done.stdout)
-        assert errors == ["IndexCorruptedError"] and opened == []
+    @pytest.mark.parametrize("what", WHATS)
+    @pytest.mark.parametrize("way", WAYS)
+    def test_nothing_outside_is_read(self, asked, what, way):
+        errors, _, outside = asked[what, way]
+        assert errors == ["IndexCorruptedError"] and outside == []
 
     @pytest.mark.parametrize("number", [-1, -(2**63), 2**31, 2**62, 2**63, 2**64, 10**40, 1e300])
     @pytest.mark.parametrize("field", ["shape", "size", "columns", "tokens"])
