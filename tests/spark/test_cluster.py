@@ -292,7 +292,7 @@ def test_a_cluster_builds_and_survives_what_is_killed(cluster):
         assert facts[f"killed {whom}"] == [{"digit": 10, "key": 1000}, True, True, True, True]
     message, is_there = facts["always"]
     assert message.startswith("the Spark table `t` cannot be read: ") and not is_there
-    best = ["geo/countries.csv", "codes/calling_codes.csv", "geo/capitals.csv"]
+    best = ["geo/countries.csv", "geo/capitals.csv", "codes/calling_codes.csv"]
     assert facts["joined"] == [best, 12, True]
     assert facts["search killed in a search"] == facts["executor killed in a search"] == [best, True]
     assert facts["joined in Spark"] == [12, True, best]

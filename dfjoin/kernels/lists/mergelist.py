@@ -113,7 +113,19 @@ def collect_lists(groups, weights, list_indptr, tally, lists):
 
 @njit_inlined
 def prefetch_list(lists, i, n_lists, postings):
-    """Prefetch the first postings of the list at place `i`, if there is one."""
+    """Prefetch the first postings of the list at place `i`, if there is one.
+
+    Parameters
+    ----------
+    lists : ndarray of uint32, shape (n,)
+        Numbers of posting lists; only the first `n_lists` are used.
+    i, n_lists : int
+    postings : Lists
+
+    Notes
+    -----
+    At most 16 cache lines: O(1).
+    """
     if i < n_lists:
         start, end = postings.indptr[lists[i]], postings.indptr[lists[i] + 1]
         for p in range(start, min(end, start + _MAX_PREFETCHED), _LINE):
