@@ -279,10 +279,9 @@ def children_of(pid):
     return [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
 
 
-@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="/proc tells the children of a process")
-@pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGKILL])
-def test_workers_end_with_the_process_that_started_them(files, tmp_path, sent):
-    command = [sys.executable, "-c", SCRIPT, files, tmp_path / "index"]
+def stop_a_build(files, index, sent):
+    """Send a signal to a build with two workers; return its process, what it wrote and its workers."""
+    command = [sys.executable, "-c", SCRIPT, files, index]
     environment = os.environ | {"PYTHONPATH": str(Path(dfjoin.__file__).parents[1])}
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
     with subprocess.Popen(command, env=environment, start_new_session=True, **pipes) as process:
@@ -293,14 +292,24 @@ def test_workers_end_with_the_process_that_started_them(files, tmp_path, sent):
             os.killpg(process.pid, sent)  # as a terminal does
         else:
             process.kill()
-        written = process.communicate(timeout=120)[1]
+        return process, process.communicate(timeout=120)[1], children
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="/proc tells the children of a process")
+@pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGKILL])
+def test_workers_end_with_the_process_that_started_them(files, tmp_path, sent):
+    for attempt in range(3):  # Python drops an interrupt that arrives in a callback of a weak reference
+        index = tmp_path / f"index{attempt}"
+        process, written, children = stop_a_build(files, index, sent)
+        if process.returncode != 0:
+            break
     until = time.monotonic() + 60
     while any(Path(f"/proc/{child}").exists() for child in children) and time.monotonic() < until:
         time.sleep(0.02)
     assert not any(Path(f"/proc/{child}").exists() for child in children)
     assert process.returncode == -sent
     if sent == signal.SIGINT:
-        assert not (tmp_path / "index").exists()
+        assert not index.exists()
         ends = [line for line in written.splitlines() if line.startswith("KeyboardInterrupt")]
         assert len(ends) == 1, written  # of one process; Arrow may have raised something else before it
         assert written.endswith("KeyboardInterrupt\n")
