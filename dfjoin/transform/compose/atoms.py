@@ -12,7 +12,7 @@ import re
 from bisect import insort
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import cache
+from functools import lru_cache
 from operator import itemgetter
 
 from dfjoin.programs.characters import CLASSES, pattern_of
@@ -84,6 +84,9 @@ class Atom:
 
 _weight = itemgetter(0)
 
+# Each step is made once: thousands of them are looked at.
+_slice, _split, _character_run = (lru_cache(4096)(operator) for operator in (Slice, Split, CharacterRun))
+
 
 class _AtomTable:
     """Outputs → atom, each with its lightest ways; deep: with some ways of each weight."""
@@ -95,6 +98,10 @@ class _AtomTable:
     def add(self, outputs: Outputs, ways: _Ways, more: float, steps: tuple[Step, ...] = ()) -> bool:
         """Add ways, the lightest first, with a further weight and further steps; tell whether the outputs are new."""
         atom = self.atoms.get(outputs)
+        if atom is None and len(ways) == 1:
+            ((first, piece),) = ways
+            self.atoms[outputs] = Atom(outputs, [(first + more, Extract(piece.column, piece.steps + steps))])
+            return True
         is_new = atom is None
         if atom is None:
             atom = self.atoms[outputs] = Atom(outputs)
@@ -160,7 +167,7 @@ def _cuts(texts: Outputs, is_first: bool, is_deep: bool) -> Iterator[tuple[int, 
         for index in _indices(n, max(len(p) for p in parts)):
             outputs = tuple(p[index] for p in parts)
             if all(outputs):
-                yield 2 + extra + abs(index if index >= 0 else index + 1) // 2, Split(separator, index), outputs
+                yield 2 + extra + abs(index if index >= 0 else index + 1) // 2, _split(separator, index), outputs
         if n > 1 and max(len(p) for p in parts) > 2:
             steps: list[Step] = [After(separator), Before(separator)]
             if is_first and is_deep:
@@ -176,7 +183,7 @@ def _cuts(texts: Outputs, is_first: bool, is_deep: bool) -> Iterator[tuple[int, 
         for index in _indices(n, max(len(r) for r in runs)):
             yield (
                 3 + abs(index if index >= 0 else index + 1) // 2,
-                CharacterRun(kind, index),
+                _character_run(kind, index),
                 tuple(r[index] for r in runs),
             )
         if is_first and is_deep and kind in ("digits", "letters"):
@@ -281,12 +288,6 @@ def _slices(texts: Outputs, targets: Outputs, is_deep: bool) -> Iterator[tuple[i
             if (outputs := cut(start, stop)) is None:
                 break
             yield 5, _slice(start, stop), outputs
-
-
-@cache
-def _slice(start: int, stop: int | None) -> Step:
-    """Make a slice, once: thousands of them are looked at."""
-    return Slice(start, stop)
 
 
 def _run_steps(steps: tuple[Step, ...], text: str) -> str | None:
