@@ -1,7 +1,8 @@
-"""Is what is claimed what is reached? ``python -m tests.benchmarks.claims [--relations 200] [--gains SEEDS]``.
+"""Is what is claimed what is reached? ``python -m tests.benchmarks.claims [--relations 200] [--gains SEEDS] [--asked CASES]``.
 
 The precision of joins, and with ``--gains`` by what share augmentation lowers the loss, on the cases of
-`tests.benchmarks.augmentation_truth` that have something to be found.
+`tests.benchmarks.augmentation_truth` that have something to be found. With ``--asked``: the precision that is asked for,
+and the one that is reached, of joins of records with the key named, among the pairs that the case judges.
 
 Generated relations of names and codes: two tables of which a part is the same persons or parts, in two spellings, some of
 which do not tell everybody apart (initials, user names, cut codes). Printed are the mean claim and the mean truth of
@@ -11,8 +12,10 @@ the relations that were joined, by kind and in all; the claims of programs and o
 from __future__ import annotations
 
 import argparse
+import json
 import warnings
 from collections.abc import Callable
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -99,12 +102,37 @@ def measure_gains(seeds: int) -> pd.DataFrame:
     return found.loc[found["share"].notna(), ["case", "claimed", "reached", "share"]]
 
 
+def measure_asked(folder: Path) -> pd.DataFrame:
+    """Join the two tables of each case on its key, at several precisions; a row for each."""
+    rows = []
+    for place in sorted(path.parent for path in folder.glob("*/meta.json")):
+        keys = json.loads((place / "meta.json").read_text("utf-8"))
+        left, right = (
+            pd.read_csv(place / f"{side}.csv").reset_index(names=f"{side}_row") for side in ("left", "right")
+        )
+        right = right.sample(frac=1, random_state=0)
+        judged = pd.read_csv(place / "labelled.csv")
+        for asked in (0.8, 0.9, 0.95, 0.98):
+            wide = dfjoin.auto_join(
+                left, right, on=keys["left_key"], right_on=keys["right_key"], how="inner", aggregate=None,
+                max_expansion=1e6, on_no_match="ignore", precision=asked,
+            )  # fmt: skip
+            labels = judged.merge(wide[["left_row", "right_row"]])["label"]
+            found = int(judged["label"].sum())
+            rows.append((place.name, asked, len(wide), labels.mean(), labels.sum() / found))
+    return pd.DataFrame(rows, columns=["case", "asked", "joined", "reached", "recall"])
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--relations", type=int, default=200)
     parser.add_argument("--gains", type=int, metavar="SEEDS", help="measure gains in place of precisions")
+    parser.add_argument("--asked", type=Path, metavar="CASES", help="folder of er_magellan: precisions asked for")
     options = parser.parse_args()
     warnings.simplefilter("ignore")
+    if options.asked:
+        print(measure_asked(options.asked).to_string(index=False, float_format="{:.3f}".format))
+        return
     if options.gains:
         found = measure_gains(options.gains)
         print(found.groupby("case", sort=False).mean().to_string(float_format="{:.3f}".format))
