@@ -1,6 +1,6 @@
 """Columns related by what their values say, named or not; checked against dates and numbers of Python."""
 
-from datetime import date, timedelta
+from datetime import date, datetime, timedelta
 
 import numpy as np
 import pandas as pd
@@ -95,6 +95,7 @@ def test_numbers_that_are_spelled_otherwise_are_related():
         ([97 * i for i in range(60)], [str(timedelta(seconds=97 * i)) for i in range(60)], lambda n: str(timedelta(seconds=n))),
         ([f"{n} min" for n in range(5, 90)], [f"0:{n:02d}:00" if n < 60 else f"1:{n - 60:02d}:00" for n in range(5, 90)], lambda t: str(timedelta(minutes=int(t[:-4])))),
         (minutes, [f"{n // 60:02d}:{n % 60:02d}" for n in minutes], lambda n: f"{n // 60:02d}:{n % 60:02d}"),
+        ([f"{n // 60 % 12 or 12}:{n % 60:02d} {'AP'[n // 720]}M" for n in minutes], [f"{n // 60:02d}:{n % 60:02d}" for n in minutes], lambda t: datetime.strptime(t, "%I:%M %p").strftime("%H:%M")),
         (shares, [_percent(share) for share in shares], _percent),
         ([f"{100 * share:.2f}%" for share in shares], [_percent(share) for share in shares], lambda t: _percent(float(t[:-1]) / 100)),
         ([round(100 * share, 2) for share in shares], [_percent(share) for share in shares], lambda n: _percent(n / 100)),

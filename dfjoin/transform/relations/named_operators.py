@@ -74,6 +74,11 @@ _SPELLED: tuple[tuple[str, str, tuple[tuple[Step, ...] | str, ...]], ...] = (
     ),
     (rf"\d{{1,4}} ?{_HOURS} ?\d{{1,2}} ?{_MINUTES}", "duration", ((WeightedSum("3600 60", 1),),)),
     (r"\d{1,2}:[0-5]\d", "duration", ((WeightedSum("3600 60", 1),),)),
+    (
+        r"(?:0?[1-9]|1[0-2])(?::[0-5]\d){0,2} ?[ap][.]?m[.]?",
+        "duration",
+        ((ReadTime("time"), WriteTime("%H:%M:%S"), WeightedSum("3600 60 1", 1)),),
+    ),
     (rf"\d{{1,6}} ?{_MINUTES}", "duration", ((Quantity("duration"),),)),
     (r"-?\d{1,4}([.]\d{1,4})?\s?%", "share", ((NthNumber(0, "."), *_HUNDREDTH),)),
     (r"-?\d{1,4}(,\d{1,4})?\s?%", "share", ((NthNumber(0, ","), *_HUNDREDTH),)),
