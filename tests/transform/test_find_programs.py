@@ -388,3 +388,16 @@ def test_a_program_that_joins_what_it_is_learned_from_and_no_more_is_refused_whe
     if not is_found:
         assert any("joins 2 values, and is learned from as many" in reason for reason in found.tried)
     assert find_programs(left, right, on="id", right_on="kind").found
+
+
+def test_a_word_that_other_values_exchange_is_no_evidence():
+    """Every city has four works: that `tramway <city>` occurs for all of them does not make it the partner of all."""
+    cities = ["hamburg", "köln", "stuttgart", "leipzig", "dresden", "bremen", "essen", "kassel", "erfurt", "mainz"]
+    kinds = ["stadtwerke", "kinderkrankenhaus", "wasserverband", "tramway"]
+    left = [("k", pa.array([f"{kind} {city}" for city in cities for kind in kinds]))]
+    right = [("name", pa.array([f"{city}er {kind[:4]}-{kind[4:]}" for city in cities for kind in kinds]))]
+    joined = join_rows(find_programs(left, right), left, right)
+    assert (joined.left_rows == joined.right_rows).all()
+    alone, named = [("k", pa.array([f"tramway {city}" for city in cities]))], [("city", pa.array(cities))]
+    joined = join_rows(find_programs(alone, named), alone, named)
+    assert joined.left_rows.tolist() == joined.right_rows.tolist() and joined.left_rows.size == 10

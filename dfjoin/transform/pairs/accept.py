@@ -10,7 +10,7 @@ import numpy as np
 from dfjoin.errors import shortlist
 from dfjoin.programs.lookup import Lookup
 from dfjoin.programs.program import Program
-from dfjoin.programs.program_pieces import Extract
+from dfjoin.programs.program_pieces import Constant, Extract
 from dfjoin.transform.evidence.chance import MIN_BITS, MIN_PRECISION
 from dfjoin.transform.evidence.grids import same_tokens
 from dfjoin.transform.evidence.outcome import FULL_COVERAGE, Outcome
@@ -52,6 +52,7 @@ _SPLIT = 3
 """Places further right that another column of a target counts as."""
 _MORE_WHOLE = 0.15
 _WORD = re.compile(r"[^\W\d_]+")
+_TOKEN = re.compile(r"[^\W\d_]+|\d+")
 _MIN_REWRITTEN_LETTERS = 5
 """Letters and digits of a value that a program may write anew."""
 
@@ -134,6 +135,28 @@ def _looks_up(program: Program) -> bool:
     return any(step.operator is Lookup for piece in program.pieces for step in piece.all_steps)
 
 
+def _exchanged_word(learned: Outcome) -> str:
+    """Return a word of a constant that alone decides between several target values; empty if there is none.
+
+    ``Hamburg harbour works`` reads as ``'airport ' + 'hamburg'`` where the target has an airport and a harbour of each
+    city: that all results occur in the target is then no evidence for the word.
+    """
+    texts = [piece.text for piece in learned.program.pieces if isinstance(piece, Constant)]
+    words = _WORD.findall(normalize_text(" ".join(texts)))
+    if not words:
+        return ""
+    held = [frozenset(_TOKEN.findall(learned.target.value(code))) for code in range(len(learned.target))]
+    holders: dict[str, set[int]] = {}
+    for code, tokens in enumerate(held):
+        for token in tokens:
+            holders.setdefault(token, set()).add(code)
+    rests = [
+        rest for code in np.unique(learned.hits[learned.hits >= 0]).tolist() if (rest := held[code].difference(words))
+    ]
+    n_several = sum(len(set.intersection(*(holders[token] for token in rest))) > 1 for rest in rests)
+    return words[0] if rests and n_several >= HALF * len(rests) else ""
+
+
 def _without_shared_words(texts: list[str]) -> list[str]:
     """Take out of some texts the words that they all hold."""
     shared = set.intersection(*(set(_WORD.findall(text)) for text in texts))
@@ -161,6 +184,8 @@ def _reason_against(columns: FullColumns, outcome: Outcome, learned: Outcome, wh
         reason = f"chance may explain it ({outcome.bits:.0f} bits of evidence, {needed:.0f} needed)"
     elif outcome.bits >= MIN_BITS and outcome.precision < columns.needs.precision:
         reason = f"estimated precision {outcome.precision:.2f}, {columns.needs.precision} needed"
+    elif not columns.is_named and (word := _exchanged_word(learned)):
+        reason = f"values with the same other words have other texts in the place of {word!r}"
     elif confused := confused_columns(columns, outcome):
         reason = f"rows that differ in {shortlist(confused)}, which is named, would join the same value"
     else:
