@@ -398,6 +398,11 @@ def test_a_word_that_other_values_exchange_is_no_evidence():
     right = [("name", pa.array([f"{city}er {kind[:4]}-{kind[4:]}" for city in cities for kind in kinds]))]
     joined = join_rows(find_programs(left, right), left, right)
     assert (joined.left_rows == joined.right_rows).all()
+    stations = ["Stuttgart", "Dresden", "Leipzig", "Malmö"]
+    site = [("site", pa.array([f"{city} ({kind})" for city in stations for kind in ("wache", "klinik", "schule")]))]
+    english = [("works", pa.array([f"{kind}, {city}" for kind in ("fire station", "hospital") for city in stations]))]
+    joined = join_rows(find_programs(site, english, on="site", right_on="works"), site, english)
+    assert joined.left_rows.size == 0
     alone, named = [("k", pa.array([f"tramway {city}" for city in cities]))], [("city", pa.array(cities))]
     joined = join_rows(find_programs(alone, named), alone, named)
     assert joined.left_rows.tolist() == joined.right_rows.tolist() and joined.left_rows.size == 10

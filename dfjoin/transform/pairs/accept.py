@@ -184,7 +184,7 @@ def _reason_against(columns: FullColumns, outcome: Outcome, learned: Outcome, wh
         reason = f"chance may explain it ({outcome.bits:.0f} bits of evidence, {needed:.0f} needed)"
     elif outcome.bits >= MIN_BITS and outcome.precision < columns.needs.precision:
         reason = f"estimated precision {outcome.precision:.2f}, {columns.needs.precision} needed"
-    elif not columns.is_named and (word := _exchanged_word(learned)):
+    elif word := _exchanged_word(learned):
         reason = f"values with the same other words have other texts in the place of {word!r}"
     elif confused := confused_columns(columns, outcome):
         reason = f"rows that differ in {shortlist(confused)}, which is named, would join the same value"
