@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dfjoin.kernels.lanes import WORDS, words_near
-from dfjoin.kernels.numba._compile import njit_inner, njit_lean
+from dfjoin.kernels.numba._compile import njit_inner, njit_lean, prefetch
 from dfjoin.kernels.texts.edit_distance import count_bits
 
 __all__ = [
@@ -34,6 +34,7 @@ __all__ = [
 BLOCK = 64
 _WORDS = 4
 _MOST_COMPARED = 1 << 26
+_AHEAD = 16
 _ONE = np.uint64(1)
 _PAD = 0x10FFFF + 1
 GRAM_SLOTS = 1024
@@ -329,6 +330,7 @@ def sign_texts(texts, begin, stop, is_grams, signatures):
     O(characters).
     """
     for text in range(begin, stop):
+        prefetch(texts.data, texts.starts[min(text + _AHEAD, stop - 1)])  # texts of one size lie far apart
         i, end = texts.starts[text], texts.starts[text] + texts.lengths[text]
         a = b = np.int64(_PAD)
         left = 2 if is_grams else 0
