@@ -139,7 +139,7 @@ def test_radii_in_words():
     assert (
         str(spelling_radius(None, None, "tokens")) == "edit distance up to 0.15 of the longer text with words in order"
     )
-    assert str(spelling_radius(None, None, "jaccard")) == "Jaccard distance of 3-grams up to 0.4"
+    assert str(spelling_radius(None, None, "jaccard")) == "Jaccard distance of 3-grams up to 0.35"
 
 
 @pytest.mark.parametrize(
