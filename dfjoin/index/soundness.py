@@ -143,9 +143,10 @@ def stretches_of(
     """
     starts = np.asarray(offsets[chosen], np.int64)
     ends = np.asarray(offsets[np.asarray(chosen, np.int64) + 1], np.int64)
-    lengths = ends - starts
+    last = int(ends.max(initial=0))
+    lengths = np.subtract(ends, starts, out=ends)  # in place: there may be millions
     if starts.size:
-        is_inside = int(starts.min()) >= 0 and bool((ends >= starts).all()) and int(ends.max()) <= limit
+        is_inside = int(starts.min()) >= 0 and int(lengths.min()) >= 0 and last <= limit
         if not is_inside or int(lengths.sum()) > limit:
             raise DamagedArraysError("stretches lie outside of what they divide")
     return starts, lengths

@@ -22,6 +22,7 @@ _PLAIN = r"^[!-~]+( [!-~]+)*$"
 """Printable ASCII with single spaces inside: text of which lower case is the canonical form."""
 
 _TABLE_SIZE = 0x30000  # planes 0 to 2; what lies above is rare enough for Python
+_BLOCK = 256  # divides the range of surrogates, which are no characters
 
 
 def normalize_text(value: str) -> str:
@@ -103,13 +104,18 @@ def fold_table() -> NDArray[np.uint32]:
 
     Notes
     -----
-    Made once per process in about 0.1 s, and only when a value is not ASCII: the characters are
-    normalised block by block, separated by a character that combines with nothing.
+    Made once per process, and only when a value is not ASCII: the characters are normalised block by block, separated
+    by a character that combines with nothing. Most blocks have only characters that stay as they are.
     """
     table = np.full(_TABLE_SIZE, SLOW, np.uint32)
     combining = _second_characters()
-    for start in range(0, _TABLE_SIZE, 1024):
-        block = [chr(c) for c in range(start, start + 1024) if not 0xD800 <= c < 0xE000]
+    for start in range(0, _TABLE_SIZE, _BLOCK):
+        if 0xD800 <= start < 0xE000:
+            continue
+        block = list(map(chr, range(start, start + _BLOCK)))
+        if _stay(block, combining):
+            table[start : start + _BLOCK] = np.arange(start, start + _BLOCK)
+            continue
         folded = unicodedata.normalize("NFKC", "\x00".join(block)).split("\x00")
         if len(folded) != len(block):  # the block with the separator itself
             folded = [unicodedata.normalize("NFKC", character) for character in block]
@@ -127,13 +133,24 @@ def fold_table() -> NDArray[np.uint32]:
     return _read_only(table)
 
 
+def _stay(block: list[str], combining: set[str]) -> bool:
+    """Tell whether each of some characters is its own canonical one."""
+    text = "\x00".join(block)
+    if unicodedata.normalize("NFKC", text).casefold() != text or not combining.isdisjoint(block):
+        return False
+    return len(text.split()) == 1 and not any(map(unicodedata.combining, block))
+
+
 def _second_characters() -> set[str]:
     """Return the characters that may merge with the one before them under canonical composition."""
     seconds = {chr(c) for c in range(0x1161, 0x1176)} | {chr(c) for c in range(0x11A8, 0x11C3)}
-    for code_point in range(0xC0, _TABLE_SIZE):
-        parts = unicodedata.decomposition(chr(code_point))
-        if parts and not parts.startswith("<") and " " in parts:
-            seconds.add(chr(int(parts.split()[1], 16)))
+    for start in range(0, _TABLE_SIZE, _BLOCK):
+        block = "".join(map(chr, range(start, start + _BLOCK)))
+        if unicodedata.normalize("NFD", block) == block:
+            continue
+        for parts in map(unicodedata.decomposition, block):
+            if parts and not parts.startswith("<") and " " in parts:
+                seconds.add(chr(int(parts.split()[1], 16)))
     return seconds
 
 

@@ -6,7 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dfjoin.kernels.records import as_read_only
-from dfjoin.kernels.texts.text_scan import GRAM_SLOTS, sign_texts
+from dfjoin.kernels.texts.text_scan import GRAM_SLOTS, measure_texts
+from dfjoin.search.fuzzy.similar_texts import SimilarTexts, SpellingRadius
 from dfjoin.vectors.embedders import to_texts
 from tests.oracles.fuzzy import edit_distance
 from tests.oracles.spelling import grams
@@ -14,13 +15,18 @@ from tests.oracles.spelling import grams
 TEXTS = st.lists(st.text("abcñ中1 ", max_size=12).map(lambda text: "x" + text), min_size=2, max_size=6)
 
 
-def signed(texts, is_grams, room=64):
+def measured(texts, is_grams, room=64):
     offsets, data = to_texts(texts)
-    sizes, signatures = np.empty(len(texts), np.int32), np.empty((4, len(texts)), np.uint64)
+    sizes = np.empty(len(texts), np.int16)
     given = map(as_read_only, (data, offsets[:-1].copy(), np.diff(offsets)))
-    scratch = np.empty(room + 2, np.int64), np.full((2, GRAM_SLOTS), -1)
-    sign_texts(*given, is_grams, *scratch, sizes, signatures)
-    return sizes.tolist(), signatures
+    measure_texts(*given, is_grams, np.empty(room + 2, np.int64), np.full((2, GRAM_SLOTS), -1), sizes)
+    return sizes.tolist()
+
+
+def signed(texts, metric):
+    made = SimilarTexts.of(to_texts(texts), metric)
+    made.pairs(made, SpellingRadius(metric, 1, "fraction"))
+    return made._texts.words[:, made.places(np.arange(len(texts)))]
 
 
 def bits_apart(signatures, i, j):
@@ -30,10 +36,9 @@ def bits_apart(signatures, i, j):
 @given(TEXTS)
 @settings(max_examples=40, deadline=None)
 def test_signatures_of_near_texts_differ_by_few_bits(texts):
-    sizes, by_pairs = signed(texts, False)
-    assert sizes == [len(text) for text in texts]
-    own_sizes, by_grams = signed(texts, True)
-    assert own_sizes == [len(grams(text)) for text in texts]
+    assert measured(texts, False) == [len(text) for text in texts]
+    assert measured(texts, True) == [len(grams(text)) for text in texts]
+    by_pairs, by_grams = signed(texts, "edit"), signed(texts, "jaccard")
     for i, a in enumerate(texts):
         for j, b in enumerate(texts):
             assert bits_apart(by_pairs, i, j) <= 4 * edit_distance(a, b)
@@ -42,5 +47,5 @@ def test_signatures_of_near_texts_differ_by_few_bits(texts):
 
 @pytest.mark.parametrize("is_grams", [False, True])
 def test_longer_texts_and_those_without_a_letter_have_no_size(is_grams):
-    sizes, _ = signed(["a" * 64, "a" * 65, "", "1-2"], is_grams)
+    sizes = measured(["a" * 64, "a" * 65, "", "1-2"], is_grams)
     assert sizes[1:] == [-1, -1, -1] and sizes[0] > 0

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dfjoin.kernels.lanes import WORDS, words_near
-from dfjoin.kernels.numba._compile import njit_inner, njit_lean
+from dfjoin.kernels.numba._compile import njit_inner, njit_lean, prefetch
 from dfjoin.kernels.texts.edit_distance import count_bits
 
 __all__ = [
@@ -23,15 +23,18 @@ __all__ = [
     "hash_of",
     "holds_letter",
     "is_known",
+    "measure_texts",
     "most_edits",
     "propose_texts",
     "sign_texts",
+    "sizes_near",
     "to_grams",
 ]
 
 BLOCK = 64
 _WORDS = 4
 _MOST_COMPARED = 1 << 26
+_AHEAD = 16
 _ONE = np.uint64(1)
 _PAD = 0x10FFFF + 1
 GRAM_SLOTS = 1024
@@ -51,7 +54,7 @@ class ScanTexts(NamedTuple):
         Where each text begins.
     lengths : ndarray of int32, shape (n,)
         Its bytes.
-    sizes : ndarray of int32, shape (n,)
+    sizes : ndarray of int16, shape (n,)
         Characters, or distinct n-grams; ascending.
     words : ndarray of uint64, shape (4, n + 8)
         Signatures, see `sign_texts`, and room behind them.
@@ -116,6 +119,23 @@ class TextCandidates(NamedTuple):
 
 
 @njit_inner
+def _character(data, i, end):
+    """Return the character that begins at a byte, and where the next one begins."""
+    byte = np.int64(data[i])
+    if byte < 0x80:  # nearly all characters are of ASCII
+        return byte, i + 1
+    if byte < 0xE0:
+        point, length = byte & 0x1F, 2
+    elif byte < 0xF0:
+        point, length = byte & 0x0F, 3
+    else:
+        point, length = byte & 0x07, 4
+    for k in range(i + 1, min(i + length, end)):
+        point = (point << 6) | (np.int64(data[k]) & 0x3F)
+    return point, i + length
+
+
+@njit_inner
 def decode(data, start, end, points):
     """Write the characters of a text as far as there is room.
 
@@ -139,27 +159,10 @@ def decode(data, start, end, points):
     """
     n, i = 0, start
     while i < end:
-        byte = np.int64(data[i])
-        if byte < 0x80:  # nearly all characters are of ASCII
-            if n == points.size:
-                return n + 1
-            points[n] = byte
-            n += 1
-            i += 1
-            continue
-        if byte < 0xE0:
-            point, length = byte & 0x1F, 2
-        elif byte < 0xF0:
-            point, length = byte & 0x0F, 3
-        else:
-            point, length = byte & 0x07, 4
-        for k in range(i + 1, min(i + length, end)):
-            point = (point << 6) | (np.int64(data[k]) & 0x3F)
         if n == points.size:
             return n + 1
-        points[n] = point
+        points[n], i = _character(data, i, end)
         n += 1
-        i += length
     return n
 
 
@@ -224,6 +227,24 @@ def hash_of(value):
 
 
 @njit_inner
+def _count_distinct_grams(points, n, text, table):
+    """Count the distinct 3-grams of the characters of a text."""
+    a = b = np.int64(_PAD)
+    n_grams = 0
+    for i in range(n + 2):
+        c = points[i] if i < n else np.int64(_PAD)
+        gram = (a << 42) | (b << 21) | c
+        a, b = b, c
+        slot = hash_of(gram) & (GRAM_SLOTS - 1)
+        while table[1, slot] == text and table[0, slot] != gram:
+            slot = (slot + 1) & (GRAM_SLOTS - 1)
+        if table[1, slot] != text:
+            table[0, slot], table[1, slot] = gram, text
+            n_grams += 1
+    return n_grams
+
+
+@njit_inner
 def holds_letter(data, start, end):
     """Tell whether a text holds a letter: any byte of the alphabet, or any character above ASCII.
 
@@ -249,27 +270,17 @@ def holds_letter(data, start, end):
 
 
 @njit_inner
-def _keep_distinct_grams(points, n, text, table):
-    """Replace the characters of a text by its distinct 3-grams, in the order in which they come; return how many."""
-    a = b = np.int64(_PAD)
-    n_grams = 0
-    for i in range(n + 2):
-        c = points[i] if i < n else np.int64(_PAD)
-        gram = (a << 42) | (b << 21) | c
-        a, b = b, c
-        slot = hash_of(gram) & (GRAM_SLOTS - 1)
-        while table[1, slot] == text and table[0, slot] != gram:
-            slot = (slot + 1) & (GRAM_SLOTS - 1)
-        if table[1, slot] != text:
-            table[0, slot], table[1, slot] = gram, text
-            points[n_grams] = gram  # none that is still to be read: n_grams <= i
-            n_grams += 1
-    return n_grams
+def _count_characters(data, start, end):
+    """Count the characters of a text."""
+    n = 0
+    for i in range(start, end):
+        n += data[i] & 0xC0 != 0x80
+    return n
 
 
 @njit_lean
-def sign_texts(data, starts, lengths, is_grams, points, table, sizes, signatures):
-    """Compute size and signature of each text.
+def measure_texts(data, starts, lengths, is_grams, points, table, sizes):
+    """Compute the size of each text.
 
     Parameters
     ----------
@@ -277,16 +288,13 @@ def sign_texts(data, starts, lengths, is_grams, points, table, sizes, signatures
     starts, lengths : ndarray of int64, shape (n,)
         Where each text begins, and its bytes.
     is_grams : bool
-        Sizes are distinct 3-grams, and the signature is a set of 256 bits of them; else sizes are characters, and the
-        signature is one of pairs of neighbours.
+        Sizes are distinct 3-grams; else characters.
     points : ndarray of int64
-        Scratch: room for the longest text to be signed and two more.
+        Scratch: room for the longest text that has a size and two more.
     table : ndarray of int64, shape (2, 1024)
         Scratch: 3-grams, and the last text that had each; -1 at first. Four places for each 3-gram of a text at least.
-    sizes : ndarray of int32, shape (n,)
+    sizes : ndarray of int16, shape (n,)
         Output; -1 for a longer text, and for one without a letter.
-    signatures : ndarray of uint64, shape (4, n) or more
-        Output.
 
     Notes
     -----
@@ -295,22 +303,46 @@ def sign_texts(data, starts, lengths, is_grams, points, table, sizes, signatures
     most = points.size - 2
     for text in range(starts.size):
         start, end = starts[text], starts[text] + lengths[text]
-        for word in range(_WORDS):
-            signatures[word, text] = 0
-        n = decode(data, start, end, points[:most]) if holds_letter(data, start, end) else most + 1
+        n = _count_characters(data, start, end) if holds_letter(data, start, end) else most + 1
         if n > most:
             sizes[text] = -1
         elif is_grams:
-            n = _keep_distinct_grams(points, n, text, table)
-            sizes[text] = n
+            sizes[text] = _count_distinct_grams(points, decode(data, start, end, points[:most]), text, table)
         else:
             sizes[text] = n
-            for i in range(n - 1):
-                points[i] = (points[i] << 21) | points[i + 1]
-            n -= 1
-        for i in range(n if sizes[text] >= 0 else 0):
-            number = hash_of(points[i])
-            signatures[(number >> 6) & (_WORDS - 1), text] |= np.uint64(1) << np.uint64(number & 63)
+
+
+@njit_lean
+def sign_texts(texts, begin, stop, is_grams, signatures):
+    """Compute the signatures of some texts: sets of 256 bits of 3-grams, or of pairs of neighbours.
+
+    Parameters
+    ----------
+    texts : ScanTexts
+    begin, stop : int
+        The texts.
+    is_grams : bool
+    signatures : ndarray of uint64, shape (4, n) or more
+        Zeros; output.
+
+    Notes
+    -----
+    O(characters).
+    """
+    for text in range(begin, stop):
+        prefetch(texts.data, texts.starts[min(text + _AHEAD, stop - 1)])  # texts of one size lie far apart
+        i, end = texts.starts[text], texts.starts[text] + texts.lengths[text]
+        a = b = np.int64(_PAD)
+        left = 2 if is_grams else 0
+        while i < end or left:
+            if i < end:
+                c, i = _character(texts.data, i, end)
+            else:
+                c, left = np.int64(_PAD), left - 1
+            if is_grams or b != _PAD:
+                number = hash_of(((a << 42) if is_grams else 0) | (b << 21) | c)
+                signatures[(number >> 6) & (_WORDS - 1), text] |= _ONE << np.uint64(number & 63)
+            a, b = b, c
 
 
 @njit_lean
@@ -394,6 +426,29 @@ def _fill_limits(queries, begin, stop, size, limit, most):
         if bits >= 0:
             low, high = min(low, q), q + 1
     return low, high
+
+
+@njit_lean
+def sizes_near(queries, texts, limit, most, is_near):
+    """Tell of which sizes texts may match one of some query texts.
+
+    Parameters
+    ----------
+    queries, texts : ScanTexts
+    limit : TextLimit
+    most : ndarray of int64, shape (n_queries,)
+        Scratch.
+    is_near : ndarray of bool, shape (most size + 1,)
+        Output; False at first.
+
+    Notes
+    -----
+    O(sizes · query texts).
+    """
+    for size in range(texts.indptr.size - 1):
+        if texts.indptr[size] < texts.indptr[size + 1]:
+            low, high = _fill_limits(queries, 0, most.size, size, limit, most)
+            is_near[size] = low < high
 
 
 @njit_inner

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from threading import Lock
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -22,8 +23,10 @@ from dfjoin.kernels.texts.text_scan import (
     TextCandidates,
     TextLimit,
     fill_bags,
+    measure_texts,
     propose_texts,
     sign_texts,
+    sizes_near,
 )
 from dfjoin.search.distance.distance_search import MOST_PAIRS, QUERIES_AT_ONCE
 from dfjoin.vectors.fasttext_model import Texts
@@ -36,8 +39,10 @@ LONGEST = 256
 SPELLING_METRICS = ("edit", "jaccard", "tokens")
 """Edits of single characters; one minus the Jaccard similarity of the sets of 3-grams; edits of the words in order."""
 
-_DEFAULTS = {"edit": 0.15, "jaccard": 0.4, "tokens": 0.15}
-"""Chosen with misspelled names, see docs/measurements/distance.md."""
+_DEFAULTS = {"edit": 0.15, "jaccard": 0.35, "tokens": 0.15}
+"""The largest twentieth at which a fifth of the pairs of misspelled names are wrong at most, see
+docs/measurements/distance.md."""
+
 _ROOM = 1 << 18
 """Candidates that are compared at once."""
 
@@ -143,39 +148,53 @@ class SimilarTexts:
 
     Notes
     -----
-    O(characters). Memory: 52 bytes a text beside the texts, 84 of one of more than 64 characters, and their numbers;
-    with their words in order the texts once more.
+    O(characters). Memory: 20 bytes a text beside the texts, and their numbers; 32 more of those that a search has
+    looked at, 64 if they have more than 64 characters; with their words in order the texts once more.
     """
 
     def __init__(self, texts: TextStretches, metric: str, numbers: NDArray[np.integer] | None = None) -> None:
-        is_grams = metric == "jaccard"
+        self._is_grams = metric == "jaccard"
         data, starts, lengths = _with_sorted_words(texts) if metric == "tokens" else texts
         data, starts, lengths = as_read_only(data), as_read_only(starts), as_read_only(lengths)
-        n = starts.size
-        sizes, words = np.empty(n, np.int32), np.zeros((4, n + WORDS), np.uint64)
+        sizes = np.empty(starts.size, np.int16)
         scratch = np.empty(LONGEST + 2, np.int64), np.full((2, GRAM_SLOTS), -1)
-        sign_texts(data, starts, lengths, is_grams, *scratch, sizes, words)
-        kept = np.flatnonzero(sizes >= 0).astype(np.int32)
-        order = kept[np.argsort(sizes[kept].astype(np.int16), kind="stable")]  # sorted by radix
+        measure_texts(data, starts, lengths, self._is_grams, *scratch, sizes)
+        order = np.flatnonzero(sizes >= 0).astype(np.int32)
+        order = order[np.argsort(sizes[order], kind="stable")]  # sorted by radix
         sizes, m = sizes[order], order.size
-        for row in words:  # in place: signatures are the largest array
-            row[:m] = row[order]
-            row[m:] = 0
         most = int(sizes[-1]) if m else 0
         self.numbers: NDArray[Any] = order.astype(np.int64) if numbers is None else numbers[order]
-        starts, n_bytes = as_read_only(starts[order]), as_read_only(lengths[order].astype(np.int32))
-        first = m if is_grams else int(np.searchsorted(sizes, _SHORT, "right"))
-        bags = np.zeros((m - first, 32), np.uint8)
-        fill_bags(data, starts[first:], n_bytes[first:], bags)
+        self._first_long = m if self._is_grams else int(np.searchsorted(sizes, _SHORT, "right"))
+        self._words, self._bags = np.zeros((4, m + WORDS), np.uint64), np.zeros((m - self._first_long, 32), np.uint8)
+        self._is_signed, self._signing = np.zeros(most + 1, bool), Lock()
         self._texts = ScanTexts(
             data,
-            starts,
-            n_bytes,
+            as_read_only(starts[order]),
+            as_read_only(lengths[order].astype(np.int32)),
             as_read_only(sizes),
-            as_read_only(words),
+            as_read_only(self._words),
             as_read_only(np.searchsorted(sizes, np.arange(most + 2)).astype(np.int64)),
-            as_read_only(bags),
+            as_read_only(self._bags),
         )
+
+    def _sign(self, is_wanted: NDArray[np.bool_]) -> None:
+        """Sign the texts of some sizes, each once; what no search looks at takes neither time nor memory."""
+        texts = self._texts
+        with self._signing:
+            for size in np.flatnonzero(is_wanted & ~self._is_signed).tolist():
+                begin, stop = texts.indptr[size : size + 2].tolist()
+                sign_texts(texts, begin, stop, self._is_grams, self._words)
+                if begin >= self._first_long:
+                    bags = self._bags[begin - self._first_long : stop - self._first_long]
+                    fill_bags(texts.data, texts.starts[begin:stop], texts.lengths[begin:stop], bags)
+                self._is_signed[size] = True
+
+    def _sign_near(self, queries: SimilarTexts, limit: TextLimit) -> None:
+        """Sign query texts, and the texts of sizes that may match them."""
+        queries._sign(np.ones_like(queries._is_signed))
+        is_near = np.zeros_like(self._is_signed)
+        sizes_near(queries._texts, self._texts, limit, np.empty(queries.numbers.size, np.int64), is_near)
+        self._sign(is_near)
 
     @classmethod
     def of(cls, texts: Texts, metric: str) -> Self:
@@ -211,6 +230,7 @@ class SimilarTexts:
         """
         own = queries._texts
         limit = _limit_of(radius)
+        self._sign_near(queries, limit)
         scratch, known = _scratch_of(own), self._known_lists(queries, lists)
         begin, step = 0, QUERIES_AT_ONCE
         while begin < own.sizes.size:
@@ -238,6 +258,7 @@ class SimilarTexts:
         candidates = TextCandidates(*(as_read_only(side[order].astype(np.int32)) for side in (own, theirs)))
         room = SpelledPairs(np.empty(order.size, np.int64), np.empty(order.size, np.int64), np.empty(order.size))
         limit = _limit_of(radius)
+        self._sign_near(queries, limit)
         n_kept = compare_texts(
             *(queries._texts, candidates, order.size, self._texts, limit, _scratch_of(queries._texts)),
             self._known_lists(queries, None),

@@ -127,6 +127,21 @@ def test_all_pairs_of_a_query_text_come_at_once(monkeypatch):
     assert sorted(seen) == list(range(len(words)))
 
 
+@pytest.mark.parametrize("metric", ["edit", "jaccard", "tokens"])
+def test_texts_are_signed_when_a_search_looks_at_their_size(metric):
+    long = "".join(map(chr, range(0x4E00, 0x4E00 + 70)))
+    words = ["ab", "abc", "abcdefghij", "abcdefghik", long + "abc", long + "abd"]
+    reach = SpellingRadius(metric, 0.34, "fraction")
+    stored = texts_of(words, reach)
+    for own in (["abcdefghij"], ["ac"], [long + "ab"], words):  # one after the other
+        found = stored.pairs(texts_of(own, reach), reach)
+        assert dict(zip(zip(*(part.tolist() for part in found[:2]), strict=True), found[2].tolist(), strict=True)) == (
+            expected_pairs(own, words, reach)
+        )
+        is_met = np.array([len(word) > 60 for word in words])[stored.numbers]
+        assert stored._texts.words[:, : len(words)][:, is_met].any() == any(len(text) > 60 for text in own)
+
+
 def test_counts_of_what_was_compared():
     reach, read = SpellingRadius("edit", 1, "absolute"), np.zeros(2, np.int64)
     list(texts_of(["abcdefgh", "stuvwxyz", "a", "12"], reach).near(texts_of(["abcdefgx"], reach), reach, read))
@@ -139,7 +154,7 @@ def test_radii_in_words():
     assert (
         str(spelling_radius(None, None, "tokens")) == "edit distance up to 0.15 of the longer text with words in order"
     )
-    assert str(spelling_radius(None, None, "jaccard")) == "Jaccard distance of 3-grams up to 0.4"
+    assert str(spelling_radius(None, None, "jaccard")) == "Jaccard distance of 3-grams up to 0.35"
 
 
 @pytest.mark.parametrize(
