@@ -34,7 +34,7 @@ from spark_ext.jobs import in_tasks
 from spark_ext.join_keys import PREFIX, KeyReading, classes_of, with_key
 from spark_ext.join_tables import PROGRAM_SETTINGS, LocalRows, OtherFrame, RightTable, spark_rows, texts_of_rows
 from spark_ext.task_counters import TaskCounters
-from spark_ext.transfer import collect, quoted
+from spark_ext.transfer import collect, quoted, to_spark
 
 __all__ = ["lake_rows", "read_by_spark", "read_in_task", "reading_of"]
 
@@ -161,21 +161,23 @@ def _frame_of_files(spark: Any, table: LakeTable, source: TableSource) -> Any:
         form = _NAN_AS_NULL if type_ in ("float", "double") else _CLOCK_OF_UTC if name in bare else "{0}"
         columns.append(F.expr(form.format(quoted(raw))).alias(name))
     if len(paths) > 1:
-        columns.append(F.struct(_file_place(paths, is_sorted=schema is None), "_metadata.row_index").alias(_PLACE))
-    return frame.select(*columns)
+        columns.append(F.struct("_metadata.file_path", "_metadata.row_index").alias(_PLACE))
+    frame = frame.select(*columns)
+    return frame if schema is None or len(paths) == 1 else _in_order(frame, paths)
 
 
 _READ_BY_SPARK = {"parquet": "parquet", "orc": "orc", "delta": "parquet"}
 """Format of a table → format of its files, which Spark reads without further jars."""
 
 
-def _file_place(paths: list[str], *, is_sorted: bool) -> Any:
-    """Return what tells the order of files: their path, or the place of it where they are read in another order."""
-    path = F.col("_metadata.file_path")
-    if is_sorted:
-        return path
-    known = F.array(*(F.lit(re.sub("^file:/+", "/", one)) for one in paths))
-    return F.array_position(known, F.regexp_replace(path, "^file:/+", "/"))
+def _in_order(frame: Any, paths: list[str]) -> Any:
+    """Give rows the place of their file where files are read in another order than that of their paths."""
+    file, number = f"{PREFIX}file", f"{PREFIX}number"
+    plain = [re.sub("^file:/+", "/", path) for path in paths]
+    known = to_spark(frame.sparkSession, pa.table({file: plain, number: pa.array(range(len(paths)), pa.int64())}))
+    path = F.regexp_replace(f"{_PLACE}.file_path", "^file:/+", "/")
+    joined = frame.join(F.broadcast(known), path == F.col(file), "left")
+    return joined.withColumn(_PLACE, F.struct(number, f"{_PLACE}.row_index")).drop(file, number)
 
 
 _NAN_AS_NULL = "CASE WHEN NOT isnan({0}) THEN {0} END"
