@@ -61,10 +61,11 @@ _WHERE_OF_SEARCH = """where : {"auto", "driver", "cluster"}
         session."""
 
 _WHERE_OF_JOIN = """where : {"auto", "driver", "cluster"}
-        Where tables of a lake are read: ``"driver"`` reads them in this process, ``"cluster"`` Parquet by Spark's own
-        reader, with types of Spark, and other files in a task, which reads the keys and later the rows, ``"auto"``
-        small ones here. Joins by dates
-        (``how="asof"``) and by periods read them here; the latest rows are found by a window of Spark where the frame
+        Where tables of a lake are read: ``"driver"`` reads them in this process, ``"cluster"`` Parquet, ORC and
+        local Delta tables by Spark's own readers in several tasks, with types of Spark, and other files in a task,
+        which reads the keys and later the rows, ``"auto"`` small ones here. ORC with times, and Delta tables with
+        deletion vectors or mapped columns, are read in one task, too. Joins by dates (``how="asof"``) and by periods
+        read them here; the latest rows are found by a window of Spark where the frame
         has keys and a column of dates or times, else for each distinct key and date, up to a million.
 
         What is joined is decided by a job that reads up to 100,000 rows of the frame, and a second one where it has

@@ -20,6 +20,7 @@ from dfjoin.join.output_names import stem_of
 from dfjoin.join.plan import JoinStep
 from dfjoin.join.rows.read_rows import columns_to_add, read_rows
 from dfjoin.programs.program import Program
+from dfjoin.sources.delta_reader import live_files
 from dfjoin.sources.roots import local_path, resolve
 from dfjoin.store.snapshot import open_snapshot
 from dfjoin.store.table import LakeTable
@@ -33,7 +34,7 @@ from spark_ext.jobs import in_tasks
 from spark_ext.join_keys import PREFIX, KeyReading, classes_of, with_key
 from spark_ext.join_tables import PROGRAM_SETTINGS, LocalRows, OtherFrame, RightTable, spark_rows, texts_of_rows
 from spark_ext.task_counters import TaskCounters
-from spark_ext.transfer import collect, quoted
+from spark_ext.transfer import collect, quoted, to_spark
 
 __all__ = ["lake_rows", "read_by_spark", "read_in_task", "reading_of"]
 
@@ -84,7 +85,7 @@ def reading_of(table: LakeTable, name: str, pad: int | None = None) -> KeyReadin
 def read_by_spark(
     spark: Any, table: LakeTable, step: JoinStep, program: Program | None, own: ValueSet | None
 ) -> RightTable | None:
-    """Have Parquet files of a lake read by Spark: the columns that are needed, in as many tasks as Spark likes.
+    """Have files of Parquet, ORC and Delta read by Spark: the columns that are needed, in as many tasks as it likes.
 
     Parameters
     ----------
@@ -103,9 +104,9 @@ def read_by_spark(
         None for files of another format, and where Spark does not see the files or sees other columns.
     """
     source = table.files
-    if source is None or source.format != "parquet" or source.root.kind != "files":
+    if source is None or source.root.kind != "files":
         return None
-    frame = _parquet_frame(spark, table, source)
+    frame = _frame_of_files(spark, table, source)
     if frame is None or any(frame.schema[name].dataType.typeName() == "timestamp" for name in step.right_on):
         return None  # as a key, the index has an instant in UTC
     brought = columns_to_add(table, step)
@@ -128,24 +129,32 @@ _PLAIN_PATH = re.compile(r"(?:[a-z0-9]+://?)?[\w./=+@-]+")
 """A path that Spark takes as it is written, and puts in the same order."""
 
 
-def _parquet_frame(spark: Any, table: LakeTable, source: TableSource) -> Any:
+def _frame_of_files(spark: Any, table: LakeTable, source: TableSource) -> Any:
     """Return the files of a table as a frame of Spark, with their order if they are several; None if it cannot."""
-    parts = source.parts or (source.path,)
+    found = live_files(source) if source.format == "delta" else (source.parts or (source.path,), None)
+    if source.format not in _READ_BY_SPARK or found is None:
+        return None
+    parts, schema = found
     paths = [_spark_path(source, part) for part in parts]
-    if not all(_PLAIN_PATH.fullmatch(path) for path in paths):
+    if not paths or not all(_PLAIN_PATH.fullmatch(path) for path in paths):
         return None
     reader = spark.read.option("mergeSchema", len(paths) > 1)
     folders = {found for part in parts for found in re.findall(r"([^/=]+)=", part.removeprefix(source.path))}
     if folders:
         reader = reader.option("basePath", _spark_path(source, source.path))
     try:
-        frame = reader.parquet(*paths)
+        if schema is not None:  # files of Delta may lack columns, and types of folders stand in its log
+            reader = reader.schema(from_arrow_schema(schema, prefer_timestamp_ntz=True))
+        frame = reader.format(_READ_BY_SPARK[source.format]).load(paths)
+        frame = frame if schema is None else frame.select(*map(quoted, schema.names))
         names = clean_names(frame.columns)
     except Exception:  # py4j's and pyspark's own: no such file there, columns or types that Spark does not read
         return None
-    if names != table.column_names or not all(_is_alike(table, frame, name) for name in folders):
+    if names != table.column_names or not (schema or all(_is_alike(table, frame, name) for name in folders)):
         return None
     types = [field.dataType.typeName() for field in frame.schema.fields]
+    if source.format == "orc" and "timestamp" in types:
+        return None  # Spark reads its times by the clock of the machine
     bare = _without_zone(table, [name for name, type_ in zip(names, types, strict=True) if type_ == "timestamp"])
     columns = []
     for raw, name, type_ in zip(frame.columns, names, types, strict=True):
@@ -153,7 +162,22 @@ def _parquet_frame(spark: Any, table: LakeTable, source: TableSource) -> Any:
         columns.append(F.expr(form.format(quoted(raw))).alias(name))
     if len(paths) > 1:
         columns.append(F.struct("_metadata.file_path", "_metadata.row_index").alias(_PLACE))
-    return frame.select(*columns)
+    frame = frame.select(*columns)
+    return frame if schema is None or len(paths) == 1 else _in_order(frame, paths)
+
+
+_READ_BY_SPARK = {"parquet": "parquet", "orc": "orc", "delta": "parquet"}
+"""Format of a table → format of its files, which Spark reads without further jars."""
+
+
+def _in_order(frame: Any, paths: list[str]) -> Any:
+    """Give rows the place of their file where files are read in another order than that of their paths."""
+    file, number = f"{PREFIX}file", f"{PREFIX}number"
+    plain = [re.sub("^file:/+", "/", path) for path in paths]
+    known = to_spark(frame.sparkSession, pa.table({file: plain, number: pa.array(range(len(paths)), pa.int64())}))
+    path = F.regexp_replace(f"{_PLACE}.file_path", "^file:/+", "/")
+    joined = frame.join(F.broadcast(known), path == F.col(file), "left")
+    return joined.withColumn(_PLACE, F.struct(number, f"{_PLACE}.row_index")).drop(file, number)
 
 
 _NAN_AS_NULL = "CASE WHEN NOT isnan({0}) THEN {0} END"

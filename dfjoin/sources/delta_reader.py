@@ -19,7 +19,7 @@ from dfjoin.sources.table_reader import NotAppended, TableFile, TableReader, ope
 from dfjoin.sources.table_versions import number_or_time
 from dfjoin.types import TableSource
 
-__all__ = ["fingerprint_of_delta", "open_delta"]
+__all__ = ["fingerprint_of_delta", "live_files", "open_delta"]
 
 _ROWS_PER_BATCH = 1 << 15
 
@@ -91,6 +91,28 @@ def open_delta(file: TableFile) -> TableReader:
             yield from found.to_batches(columns=columns, batch_size=_ROWS_PER_BATCH, use_threads=False)
 
     return open_typed(file, schema, batches).within(lambda: mark, table)
+
+
+def live_files(source: TableSource) -> tuple[list[str], pa.Schema] | None:
+    """Return the files of a local table whose rows are all live, in the order in which they are read, and its schema.
+
+    Parameters
+    ----------
+    source : TableSource
+
+    Returns
+    -------
+    tuple of list of str and pyarrow.Schema, or None
+        POSIX paths below the root; None for a table elsewhere, and where the library's own engine has to read it.
+    """
+    if local_path(source.root.uri) is None:
+        return None
+    with with_reasons():
+        table = _table_of(source)
+        if _needs_engine(table):
+            return None
+        names = [one.path for one in table.to_pyarrow_dataset().get_fragments()]
+        return [f"{source.path}/{name}".removeprefix("./") for name in names], pa.schema(table.schema().to_arrow())
 
 
 def _needs_engine(table: Any) -> bool:

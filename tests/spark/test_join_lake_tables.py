@@ -7,10 +7,11 @@ from decimal import Decimal
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from pyarrow import orc
 
 import dfjoin
 import spark_ext
-from spark_ext import join_steps
+from spark_ext import join_lake_tables, join_steps
 from tests.spark.frames import pair, rows
 
 pytestmark = pytest.mark.spark
@@ -149,6 +150,72 @@ def test_programs_read_parquet_by_spark(spark, tmp_path):
     found = own.auto_join(hits, where="cluster")
     assert rows(found) == rows(mine.auto_join(hits)) and found.where("room IS NOT NULL").count() == 21
     assert "MapInArrow" not in plan_of(found)
+
+
+@pytest.fixture
+def small_tasks(spark):
+    """Spark makes a task of few bytes of files."""
+    spark_ext.enable(spark)
+    settings = {"spark.sql.files.maxPartitionBytes": "4096", "spark.sql.files.openCostInBytes": "0"}
+    before = {name: spark.conf.get(name) for name in settings}
+    for name, value in settings.items():
+        spark.conf.set(name, value)
+    yield
+    for name, value in before.items():
+        spark.conf.set(name, value)
+
+
+def _numbered(first, n):
+    """Make rows of which several have a key, so that the order of rows tells."""
+    numbers = range(first, first + n)
+    return pa.table(
+        {
+            "key": [f"Key {i % 700} " for i in numbers],
+            "number": pa.array(numbers, pa.int32()),
+            "part": [f"p{i % 3}" for i in numbers],
+            "share": [None if i % 5 == 0 else float("nan") if i % 7 == 0 else i / 8 for i in numbers],
+            "at": pa.array([T(2020, 1, 1, 0, i % 60, i % 59, 5) for i in numbers], pa.timestamp("us")),
+        }
+    )
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["orc", "delta", "delta, folders"])
+def test_orc_and_delta_are_read_in_several_tasks(spark, tmp_path, small_tasks, monkeypatch, kind):
+    root = tmp_path / "lake"
+    root.mkdir()
+    if kind == "orc":
+        orc.write_table(_numbered(0, 4000).drop_columns(["at"]), root / "t.orc", stripe_size=8192)
+    else:
+        deltalake = pytest.importorskip("deltalake")
+        for first in (0, 2000, 3000, 3500):  # a column that old files lack, files that are live no longer
+            table = _numbered(first, 1000)
+            table = table.append_column("later", table.column("number")) if first == 3500 else table
+            by = {"partition_by": ["part"]} if kind.endswith("folders") else {}
+            deltalake.write_deltalake(str(root / "t"), table, mode="append", schema_mode="merge", **by)
+        deltalake.DeltaTable(str(root / "t")).delete("number < 100 OR number > 3900")
+    lake = dfjoin.build_lake(root, tmp_path / "ix", engine="inline", progress=False)
+    mine, own = pair(spark, key=[*(f"KEY {i}" for i in range(0, 900, 2)), None])
+    hit = best_hit(mine, lake, "key", "t.orc" if kind == "orc" else "t")
+    read, make = [], join_lake_tables._frame_of_files
+    monkeypatch.setattr(join_lake_tables, "_frame_of_files", lambda *given: read.append(make(*given)) or read[-1])
+    for options in ({"aggregate": "first"}, {"aggregate": "last"}, {"aggregate": None, "how": "outer"}):
+        found = own.auto_join(hit, where="cluster", max_expansion=50, **options)
+        assert "MapInArrow" not in plan_of(found) and read[-1].rdd.getNumPartitions() > 3
+        assert rows(found) == rows(mine.auto_join(hit, max_expansion=50, **options)), options
+
+
+def test_orc_with_times_is_read_in_a_task(spark, tmp_path):
+    """Spark would read its times by the clock of the machine."""
+    spark_ext.enable(spark)
+    root = tmp_path / "lake"
+    root.mkdir()
+    orc.write_table(_numbered(0, 20), root / "t.orc")
+    lake = dfjoin.build_lake(root, tmp_path / "ix", engine="inline", progress=False)
+    mine, own = pair(spark, key=["key 1", "KEY 7", None])
+    hit = best_hit(mine, lake, "key", "t.orc")
+    found = own.auto_join(hit, where="cluster")
+    assert "MapInArrow" in plan_of(found) and rows(found) == rows(mine.auto_join(hit))
 
 
 def test_files_that_spark_does_not_see_are_read_in_a_task(spark, lake, monkeypatch):
