@@ -1,6 +1,7 @@
 """How kernels are compiled: what is found in the cache, and who may call whom."""
 
 import importlib
+import json
 import os
 import pickle
 import platform
@@ -42,6 +43,69 @@ MODULES = (
 """What a package of kernels needs to be compiled."""
 
 compiled_only = pytest.mark.skipif(bool(config.DISABLE_JIT), reason="nothing is compiled")
+
+IS_ROOT = os.name == "posix" and os.geteuid() == 0
+AS_ANYBODY = ["setpriv", "--bounding-set=-all", "--inh-caps=-all"] if IS_ROOT and shutil.which("setpriv") else []
+"""How root runs a command that may not write what is read-only."""
+
+modes_only = pytest.mark.skipif(
+    os.name != "posix" or (IS_ROOT and not AS_ANYBODY), reason="modes do not keep us from writing"
+)
+
+SERVER = """
+import json, os, sys, traceback
+import numba
+from numba.core.config import reload_config
+numba.njit(lambda a: a + 1)(1)
+for line in sys.stdin:
+    out, environment, code, *arguments = json.loads(line)
+    child = os.fork()
+    if child:
+        print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
+        continue
+    status = 1
+    try:
+        for number, end in ((1, "out"), (2, "err")):
+            os.dup2(os.open(out + end, os.O_WRONLY | os.O_CREAT | os.O_TRUNC), number)
+        os.environ.clear()
+        os.environ.update(environment)
+        reload_config()
+        sys.argv = ["-c", *arguments]
+        exec(code, {"__name__": "__main__"})
+        status = 0
+    except BaseException:
+        traceback.print_exc()
+    finally:
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(status)
+"""
+"""Forks a process for each line that it reads: numba is loaded, and has compiled; nothing of dfjoin is."""
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory):
+    """Start the server, and return the start of the names of the files that its processes write."""
+    command = [*AS_ANYBODY, sys.executable, "-B", "-c", SERVER]  # an edit in the same second is seen
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        yield process, tmp_path_factory.mktemp("server") / "std"
+        process.stdin.close()
+
+
+@pytest.fixture
+def run_python(server):
+    """Run code as ``python -c`` does, in a process that need not load numba; return what it prints."""
+    process, place = server
+
+    def run(code, *arguments, env=os.environ):
+        request = [str(place), dict(env), code, *map(str, arguments)]
+        process.stdin.write(json.dumps(request) + "\n")
+        process.stdin.flush()
+        status = int(process.stdout.readline())
+        assert status == 0, Path(f"{place}err").read_text("utf-8")
+        return Path(f"{place}out").read_text("utf-8")
+
+    return run
 
 
 USE = """
@@ -90,7 +154,7 @@ def difference(pair):
 
 
 @compiled_only
-def test_a_kernel_is_compiled_anew_when_a_record_that_it_takes_was_edited(kernels, tmp_path):
+def test_a_kernel_is_compiled_anew_when_a_record_that_it_takes_was_edited(kernels, run_python, tmp_path):
     """The file of the kernel names that of the record nowhere: the record comes as an argument."""
     (kernels / "outer.py").write_text(DIFFERENCE.format("a"))
 
@@ -98,8 +162,7 @@ def test_a_kernel_is_compiled_anew_when_a_record_that_it_takes_was_edited(kernel
         lines = "".join(f"    {field}: np.ndarray\n" for field in fields)
         source = f"import typing\nimport numpy as np\n\nclass {name}(typing.NamedTuple):\n{lines}\nRECORD = {name}\n"
         (kernels / "records.py").write_text(source)
-        command = [sys.executable, "-c", USE_OF_A_RECORD, str(tmp_path)]
-        return subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()
+        return run_python(USE_OF_A_RECORD, tmp_path).split()
 
     assert run("Old", "a", "b") == ["2", "1"]
     assert run("Old", "a", "b") == ["2", "0"]
@@ -125,7 +188,7 @@ print(counts)
 
 
 @compiled_only
-def test_an_edited_file_of_kernels_costs_those_that_import_it_and_no_others(kernels, tmp_path):
+def test_an_edited_file_of_kernels_costs_those_that_import_it_and_no_others(kernels, run_python, tmp_path):
     head = "from dfjoin.kernels.numba._compile import njit_lean\n"
     files = {
         "constants.py": "STEP = 1\n",
@@ -139,8 +202,7 @@ def test_an_edited_file_of_kernels_costs_those_that_import_it_and_no_others(kern
             if not (kernels / name).exists() or (kernels / name).read_text() != text:
                 (kernels / name).write_text(text)
         files.update({f"{name}.py": text for name, text in edited.items()})
-        command = [sys.executable, "-c", USE_OF_THREE, str(tmp_path)]
-        return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
+        return run_python(USE_OF_THREE, tmp_path).strip()
 
     assert run() == "4 5 6 [1, 1, 1]"
     assert run() == "4 5 6 [0, 0, 0]"
@@ -151,7 +213,7 @@ def test_an_edited_file_of_kernels_costs_those_that_import_it_and_no_others(kern
 
 
 @compiled_only
-def test_a_kernel_is_compiled_anew_when_one_that_it_calls_was_edited(kernels, tmp_path):
+def test_a_kernel_is_compiled_anew_when_one_that_it_calls_was_edited(kernels, run_python, tmp_path):
     head = "from dfjoin.kernels.numba._compile import njit_inner, njit_lean\n"
     (kernels / "outer.py").write_text(
         f"{head}from dfjoin.kernels.inner import add\n\n@njit_lean\ndef total(a):\n    t = 0\n"
@@ -160,8 +222,7 @@ def test_a_kernel_is_compiled_anew_when_one_that_it_calls_was_edited(kernels, tm
 
     def run(sign):
         (kernels / "inner.py").write_text(f"{head}\n@njit_inner\ndef add(a, b):\n    return a {sign} b\n")
-        done = subprocess.run([sys.executable, "-c", USE, str(tmp_path)], capture_output=True, text=True, check=True)
-        return done.stdout.split()
+        return run_python(USE, tmp_path).split()
 
     assert run("+") == ["6", "2"]
     assert run("+") == ["6", "0"]
@@ -181,19 +242,11 @@ def total(a):
 """
 
 
-IS_ROOT = os.name == "posix" and os.geteuid() == 0
-AS_ANYBODY = ["setpriv", "--bounding-set=-all", "--inh-caps=-all"] if IS_ROOT else []
-"""How root runs a command that may not write what is read-only."""
-
-modes_only = pytest.mark.skipif(
-    os.name != "posix" or (IS_ROOT and shutil.which("setpriv") is None), reason="modes do not keep us from writing"
-)
-
-
 class ReadOnly:
     """A package of kernels that its user cannot write, and the home and temporary directory of the user."""
 
-    def __init__(self, folder):
+    def __init__(self, folder, run_python):
+        self.run_python = run_python
         self.package, self.home, self.temporary = (folder / name for name in ("package", "home", "temporary"))
         self.home.mkdir()
         self.temporary.mkdir()
@@ -205,19 +258,13 @@ class ReadOnly:
     def run(self):
         """Return the sum of 0 to 3 that a process of the user makes, and how many kernels it compiled for that."""
         kept = {name: value for name, value in os.environ.items() if name not in ("NUMBA_CACHE_DIR", "XDG_CACHE_HOME")}
-        done = subprocess.run(
-            [*AS_ANYBODY, sys.executable, "-c", USE, str(self.package)],
-            capture_output=True,
-            text=True,
-            check=True,
-            env={**kept, "HOME": str(self.home), "TMPDIR": str(self.temporary), "PYTHONDONTWRITEBYTECODE": "1"},
-        )
-        return done.stdout.split()
+        own = {"HOME": str(self.home), "TMPDIR": str(self.temporary)}
+        return self.run_python(USE, self.package, env={**kept, **own}).split()
 
 
 @pytest.fixture
-def read_only(tmp_path):
-    return ReadOnly(tmp_path)
+def read_only(tmp_path, run_python):
+    return ReadOnly(tmp_path, run_python)
 
 
 @compiled_only
@@ -382,7 +429,7 @@ except Exception as error:
 
 
 @compiled_only
-def test_a_kernel_for_kernels_is_kept_and_has_machine_code_in_its_callers_alone(kernels, tmp_path):
+def test_a_kernel_for_kernels_is_kept_and_has_machine_code_in_its_callers_alone(kernels, run_python, tmp_path):
     head = "from dfjoin.kernels.numba._compile import njit_inner, njit_lean\n"
     files = {
         "inner": "@njit_inner\ndef same(a):\n    return a\n\n@njit_inner\ndef halve(a):\n    if a % 2:\n"
@@ -394,9 +441,8 @@ def test_a_kernel_for_kernels_is_kept_and_has_machine_code_in_its_callers_alone(
         (kernels / f"{name}.py").write_text(head + text)
 
     def run(name):
-        command = [sys.executable, "-c", USE_OF_AN_INNER, str(tmp_path), name]
         environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path / "cache")}
-        return subprocess.run(command, capture_output=True, text=True, env=environment, check=True).stdout.strip()
+        return run_python(USE_OF_AN_INNER, tmp_path, name, env=environment).strip()
 
     assert run("first") == "2 ValueError odd 3 half"
     assert run("second") == "4 ValueError odd 1 halves", "the other two are in the cache"
@@ -421,13 +467,12 @@ def test_a_kernel_called_with_a_constant_and_a_variable_is_compiled_once():
 
 
 @compiled_only
-def test_machine_code_that_lies_in_the_place_of_another_is_not_run(kernels, tmp_path):
+def test_machine_code_that_lies_in_the_place_of_another_is_not_run(kernels, run_python, tmp_path):
     """A process may read between the moments when another one writes an index and the data that it names."""
     (kernels / "outer.py").write_text(SMALL_KERNEL)
-    command = [sys.executable, "-c", USE, str(tmp_path)]
 
     def run():
-        return subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()
+        return run_python(USE, tmp_path).split()
 
     assert run() == ["6", "1"]
     (data,) = kernels.rglob("outer.total*.nbc")
@@ -449,13 +494,12 @@ def test_machine_code_that_lies_in_the_place_of_another_is_not_run(kernels, tmp_
 
 
 @compiled_only
-def test_what_another_version_of_numba_compiled_is_not_run(kernels, tmp_path):
+def test_what_another_version_of_numba_compiled_is_not_run(kernels, run_python, tmp_path):
     (kernels / "outer.py").write_text(SMALL_KERNEL)
     other = USE.replace("import numpy", "import numba; numba.__version__ = '0.0.1'; import numpy")
 
     def run(text):
-        command = [sys.executable, "-c", text, str(tmp_path)]
-        return subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()
+        return run_python(text, tmp_path).split()
 
     assert run(other) == ["6", "1"]
     (data,) = kernels.rglob("outer.total*.nbc")
@@ -507,37 +551,40 @@ def test_kernels_of_the_package_are_not_compiled_by_who_cannot_write(read_only, 
 
 
 OTHERS = {
-    "a processor that lacks a feature": "import llvmlite.binding as b; f = b.get_host_cpu_features(); "
-    "f['avx2'] = False; b.get_host_cpu_features = lambda: f",
     "another version of numba": "import numba; numba.__version__ = '0.0.1'",
     "another machine": "import platform; platform.machine = lambda: 'aarch64'",
+}
+OTHER_PROCESSORS = {
+    "a processor that lacks a feature": "import llvmlite.binding as b; f = b.get_host_cpu_features(); "
+    "f['avx2'] = False; b.get_host_cpu_features = lambda: f",
     "another processor by name": "import os; os.environ['NUMBA_CPU_NAME'] = 'generic'; ",
     "bounds that are checked": "import os; os.environ['NUMBA_BOUNDSCHECK'] = '1'; ",
 }
+"""What numba reads when it is loaded."""
 
 
 @compiled_only
 @portable_only
-@pytest.mark.parametrize("what", [*OTHERS, "an edited source"])
-def test_kernels_of_the_package_are_compiled_anew_for(kernels, shipped, tmp_path, what):
-    (kernels / "outer.py").write_text(SMALL_KERNEL)
+@pytest.mark.parametrize("what", [*OTHERS, *OTHER_PROCESSORS, "an edited source"])
+def test_kernels_of_the_package_are_compiled_anew_for(kernels, shipped, run_python, tmp_path, what):
+    edited = SMALL_KERNEL.replace("t += a[i]", "t += 2 * a[i]") if what == "an edited source" else SMALL_KERNEL
+    (kernels / "outer.py").write_text(edited)
     shutil.copytree(shipped, kernels / "compiled")
-    if what not in OTHERS:
-        (kernels / "outer.py").write_text(SMALL_KERNEL.replace("t += a[i]", "t += 2 * a[i]"))
-    text = OTHERS.get(what, "") + USE
-    command = [sys.executable, "-c", text, str(tmp_path)]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
-    assert done.stdout.split() == ["6" if what in OTHERS else "12", "1"]
+    if what in OTHER_PROCESSORS:
+        command = [sys.executable, "-c", OTHER_PROCESSORS[what] + USE, str(tmp_path)]
+        printed = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    else:
+        printed = run_python(OTHERS.get(what, "") + USE, tmp_path)
+    assert printed.split() == ["6" if edited == SMALL_KERNEL else "12", "1"]
 
 
 @compiled_only
 @portable_only
-def test_kernels_of_the_package_are_found_on_windows(kernels, shipped, tmp_path):
+def test_kernels_of_the_package_are_found_on_windows(kernels, shipped, run_python, tmp_path):
     (kernels / "outer.py").write_text(SMALL_KERNEL)
     shutil.copytree(shipped, kernels / "compiled")
-    command = [sys.executable, "-c", "import platform; platform.machine = lambda: 'AMD64'" + USE, str(tmp_path)]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
-    assert done.stdout.split() == ["6", "0"]
+    on_windows = "import platform; platform.machine = lambda: 'AMD64'" + USE
+    assert run_python(on_windows, tmp_path).split() == ["6", "0"]
 
 
 @compiled_only
@@ -579,7 +626,7 @@ subprocess.run([sys.executable, "-c", {SHIP!r}, ".", "-c", {USE!r}, "."], check=
 @compiled_only
 @portable_only
 @pytest.mark.parametrize("given", ["", "manylinux_2_28_x86_64", None])
-def test_a_wheel_has_compiled_kernels_if_they_can_be_compiled(kernels, tmp_path, given):
+def test_a_wheel_has_compiled_kernels_if_they_can_be_compiled(kernels, run_python, tmp_path, given):
     """It is for the platform that the builder gives, by default that of this Python; without kernels it is for all."""
     pytest.importorskip("setuptools", "77")
     is_able = given is not None
@@ -604,9 +651,7 @@ def test_a_wheel_has_compiled_kernels_if_they_can_be_compiled(kernels, tmp_path,
     with zipfile.ZipFile(wheel) as archive:
         archive.extractall(tmp_path / "installed")
         assert not [name for name in archive.namelist() if "stale" in name]
-    command = [sys.executable, "-c", USE, str(tmp_path / "installed")]
-    done = subprocess.run(command, cwd="/", capture_output=True, text=True, check=True)
-    assert done.stdout.split() == ["6", "0" if is_able else "1"]
+    assert run_python(USE, tmp_path / "installed").split() == ["6", "0" if is_able else "1"]
 
 
 def test_building_a_wheel_needs_what_using_it_needs(monkeypatch):

@@ -2,9 +2,8 @@
 
 import gzip
 import json
+import multiprocessing
 import os
-import subprocess
-import sys
 import time
 
 import pandas as pd
@@ -17,33 +16,37 @@ GOOD = "city,n\nRome,1\nOslo,2\nLima,3\n"
 QUERY = pd.DataFrame({"q": ["rome", "OSLO", "lima"]})
 GIB = 1 << 30
 
-# Builds the lake of argv[1] as the index argv[2] and reports what it took; a child, so that its peak is its own.
-BUILD = """
-import json, sys, time
-import dfjoin, pandas as pd
+FORKS = multiprocessing.get_context("forkserver")
+FORKS.set_forkserver_preload([__name__])  # and thus dfjoin, once for all children
 
-def high():  # of this program alone: ru_maxrss counts what its parent was before
+
+def highest():
+    """Bytes of this process alone: `ru_maxrss` counts what its parent was before."""
     with open("/proc/self/status") as stream:
         return next(1024 * int(line.split()[1]) for line in stream if line.startswith("VmHWM"))
 
-begun = time.perf_counter()
-base = high()
-lake = dfjoin.build_lake(sys.argv[1], sys.argv[2], engine="inline", progress=False)
-seconds = time.perf_counter() - begun
-peak = high()
-print(json.dumps({
-    "seconds": seconds, "peak": peak, "before": base, "tables": lake.tables["table"].tolist(),
-    "skipped": [[r["name"], r["reason"]] for r in lake.info()["skipped"]],
-}))
-"""
+
+def report_build(lake, index, answer):
+    begun, before = time.perf_counter(), highest()
+    lake = dfjoin.build_lake(lake, index, engine="inline", progress=False)
+    report = {"seconds": time.perf_counter() - begun, "before": before, "peak": highest()}
+    skipped = [[record["name"], record["reason"]] for record in lake.info()["skipped"]]
+    answer.send(report | {"tables": lake.tables["table"].tolist(), "skipped": skipped})
 
 
 def build_in_child(lake, index, time_out=120):
-    done = subprocess.run(
-        [sys.executable, "-c", BUILD, str(lake), str(index)], capture_output=True, text=True, timeout=time_out
-    )
-    assert done.returncode == 0, done.stderr[-2000:]
-    return json.loads(done.stdout)
+    """Build a lake and report what it took; in a child, so that its peak is its own."""
+    answer, sender = FORKS.Pipe(duplex=False)
+    child = FORKS.Process(target=report_build, args=(lake, index, sender))
+    with answer:
+        child.start()
+        sender.close()
+        try:
+            assert answer.poll(time_out), f"not built in {time_out} seconds"
+            return answer.recv()
+        finally:
+            child.kill()
+            child.join()
 
 
 @pytest.fixture
@@ -170,18 +173,18 @@ def write_wide(path, n_columns, n_rows=3):
 
 TOO_WIDE = "it has more than 100,000 columns, the most that the index takes; allow more by the setting max_columns"
 WIDE = {
-    "commas.csv": "," * 3_000_000 + "\n1,2\n",
-    "row.csv": "a,b\n1,2\n" + "," * 3_000_000 + "\n3,4\n",
-    "quoted.csv": 'a,b\n"1",2\n' + "," * 3_000_000 + "\n3,4\n",
-    "names.csv": ",".join(f"c{i}" for i in range(300_000)) + "\n",
-    "line.jsonl": "{" + ",".join(f'"k{i}":1' for i in range(200_000)) + "}\n",
-    "lines.jsonl": "".join(f'{{"k{i}":1}}\n' for i in range(150_000)),
+    "commas.csv": lambda: "," * 3_000_000 + "\n1,2\n",
+    "row.csv": lambda: "a,b\n1,2\n" + "," * 3_000_000 + "\n3,4\n",
+    "quoted.csv": lambda: 'a,b\n"1",2\n' + "," * 3_000_000 + "\n3,4\n",
+    "names.csv": lambda: ",".join(f"c{i}" for i in range(300_000)) + "\n",
+    "line.jsonl": lambda: "{" + ",".join(f'"k{i}":1' for i in range(200_000)) + "}\n",
+    "lines.jsonl": lambda: "".join(f'{{"k{i}":1}}\n' for i in range(150_000)),
 }
 
 
 @pytest.mark.parametrize("name", WIDE)
 def test_a_table_of_too_many_columns_is_skipped_in_bounded_memory(place, tmp_path, name):
-    (place / name).write_text(WIDE[name])
+    (place / name).write_text(WIDE[name]())
     report = build_in_child(place, tmp_path / "i.dfjoin", 60)
     print(report)
     assert report["skipped"] == [[name, TOO_WIDE]] and report["seconds"] < 20
@@ -318,7 +321,7 @@ def main():
             peak = (report["peak"] - report["before"]) / 1e6
             skipped = [reason[:150] for _, reason in report["skipped"]]
             print(f"{name}: {report['seconds']:.1f} s, {peak:.0f} MB, skipped {skipped}", flush=True)
-        except (subprocess.TimeoutExpired, AssertionError) as error:
+        except (EOFError, AssertionError) as error:
             print(f"{name}: {type(error).__name__}: {error!s:.300}", flush=True)
         finally:
             shutil.rmtree(place, ignore_errors=True)

@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import dfjoin
@@ -446,7 +446,7 @@ def test_filters_and_deleted_tables(many, tmp_path):
     assert rows(ask(query, own, threshold=0.2, verify=False)) != []
 
 
-@pytest.mark.slow
+@settings(max_examples=8)
 @given(st.integers(0, 2**32 - 1))
 def test_rows_do_not_depend_on_segments(seed):
     import tempfile
