@@ -55,6 +55,18 @@ def test_a_pair_that_the_table_has_several_times_is_the_key_where_no_column_is_o
     np.testing.assert_allclose(wide["speed"].to_numpy(float), expected["speed"])
 
 
+def test_a_table_of_the_pair_alone_does_not_stand_before_one_that_brings_something(build):
+    names, one, other = TASKS["city and state"]
+    pair = pd.DataFrame({"city": one, "state": other, "seat": None})
+    once_more = pd.concat([pair, pair.iloc[:2]], ignore_index=True).assign(speed=lambda d: np.arange(len(d)) * 1.5)
+    states = pd.DataFrame({"state": STATES, "people": np.arange(6) * 1.25})
+    lake = build({"towns": pair, "figures": once_more, "states": states})
+    wide = dfjoin.auto_join(pair.iloc[::2].reset_index(drop=True).assign(spent=0.5), lake)
+    assert joined(wide)[0] == (names, "figures")
+    expected = pair.iloc[::2].merge(once_more.groupby(list(names), as_index=False)["speed"].mean(), on=list(names))
+    np.testing.assert_allclose(wide["speed"].to_numpy(float), expected["speed"])
+
+
 def test_a_pair_is_no_key_of_a_table_that_one_of_its_columns_names_alone(build):
     codes = [name[:3].upper() for name in LANDS]
     table = pd.DataFrame({"land": LANDS, "land_code": codes, "area": np.arange(6) * 1.5})

@@ -187,17 +187,15 @@ class LakeCandidates:
         return rows
 
     def look_at_pairs(self, left: KeyColumns, rows: list[Any]) -> list[Any]:
-        """Look for a key of two columns of a frame that stand together in a table; return its row.
+        """Look for a key of two columns of a frame that stand together in tables; return their rows.
 
         Tables that hold both columns, and not in the same rows, are not joined by one of them.
         """
         key = find_key_of_two(left, rows, self._context, self.options)
         self._apart = key.is_apart
-        if key.found is None:
-            return []
-        (row,) = key.found.itertuples(index=False)
-        self._contexts[name_of_row(row)] = key.found.context
-        return [row]
+        rows = [(row, found.context) for found in key.found for row in found.itertuples(index=False)]
+        self._contexts |= {name_of_row(row): context for row, context in rows}
+        return [row for row, _ in rows]
 
     def leave_out(self, tables: Iterable[str]) -> None:
         """Take note of tables that were joined to the frame before, which are not joined again."""

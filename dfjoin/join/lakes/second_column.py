@@ -89,17 +89,17 @@ def find_second_column(
 
 @dataclass(frozen=True)
 class KeyOfTwo:
-    """A key of two columns, if there is one.
+    """Tables that are joined by two columns, if there are any.
 
     Parameters
     ----------
-    found : JoinCandidates or None
-        One row: the most useful table of the pairs.
+    found : list of JoinCandidates
+        One row each, in the order in which they are to be tried: a table may bring nothing.
     is_apart : dict of str
         Tables that hold both columns of a pair, and not in the same rows; why they are not to be joined by one of them.
     """
 
-    found: JoinCandidates | None = None
+    found: list[JoinCandidates] = field(default_factory=list)
     is_apart: dict[str, str] = field(default_factory=dict)
 
 
@@ -151,8 +151,7 @@ def find_key_of_two(left: KeyColumns, rows: list[Any], context: SearchContext, o
         if found.attrs["dfjoin"]["complete"]:
             missing = set(tables[pair]) - set(found["table"])
             is_apart |= dict.fromkeys(missing, f"too few pairs of {' and '.join(pair)} stand in one row of it")
-    best = _best_of(results)
-    return KeyOfTwo(_best_of(results, "1:m") if best is None else best, is_apart)
+    return KeyOfTwo([*_in_order(results, ":1"), *_in_order(results, "1:m")], is_apart)
 
 
 def _tables_of_pairs(
@@ -198,8 +197,15 @@ def _is_key_alone(context: SearchContext, row: Any) -> bool:
 
 def _best_of(results: list[JoinCandidates], relationship: str = ":1") -> JoinCandidates | None:
     """Return the most useful key of some results of a relationship, by default one row of the table for each row."""
-    keys = [found[found["relationship"].str.endswith(relationship)].iloc[:1] for found in results]
-    return max((found for found in keys if len(found)), key=lambda found: found["usefulness"].iloc[0], default=None)
+    rows = _in_order(results, relationship)
+    return rows[0] if rows else None
+
+
+def _in_order(results: list[JoinCandidates], relationship: str) -> list[JoinCandidates]:
+    """Return each row of some results of a relationship, the most useful first."""
+    keys = [found[found["relationship"].str.endswith(relationship)] for found in results]
+    rows = [found.iloc[i : i + 1] for found in keys for i in range(len(found))]
+    return sorted(rows, key=lambda row: -row["usefulness"].iloc[0])
 
 
 def _is_same_domain(own: QueryColumn, other: QueryColumn) -> bool:
