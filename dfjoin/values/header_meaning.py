@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Sequence
 from functools import cache, lru_cache
 
@@ -59,10 +60,12 @@ def headers_of(names: pa.Array | Sequence[str]) -> HeaderWords:
     O(bytes).
     """
     if not isinstance(names, pa.Array):
-        if all(map(str.isascii, names)):
-            return _cut(*pack_strings(list(names)), _lexicon())
-        names = pa.array(names, pa.string())
-    return _cut(*_packed(_plain(names)), _lexicon())
+        return _cut(*pack_strings([name if name.isascii() else _plain(name) for name in names]), _lexicon())
+    is_ascii = pc.string_is_ascii(names)
+    if not pc.all(is_ascii, min_count=0).as_py():
+        others = names.filter(pc.invert(is_ascii)).to_pylist()
+        names = pc.replace_with_mask(names, pc.invert(is_ascii), pa.array(map(_plain, others), names.type))
+    return _cut(*_packed(names), _lexicon())
 
 
 def _cut(data: NDArray[np.uint8], offsets: NDArray[np.int64], lexicon: tuple[NDArray[np.uint64], ...]) -> HeaderWords:
@@ -75,13 +78,9 @@ def _cut(data: NDArray[np.uint8], offsets: NDArray[np.int64], lexicon: tuple[NDA
     return HeaderWords(joined, indptr, words.copy(), starts.copy(), marks.copy())
 
 
-def _plain(texts: pa.Array) -> pa.Array:
-    """Write names with characters above ASCII without accents and capitals."""
-    is_ascii = pc.string_is_ascii(texts)
-    if pc.all(is_ascii).as_py() in (True, None):
-        return texts
-    plain = pc.utf8_lower(pc.replace_substring_regex(pc.utf8_normalize(texts, "NFKD"), r"\p{Mn}+", ""))
-    return pc.if_else(is_ascii, texts, plain)
+def _plain(name: str) -> str:
+    """Write a name without accents and capitals."""
+    return "".join(c for c in unicodedata.normalize("NFKD", name) if unicodedata.category(c) != "Mn").lower()
 
 
 @cache
@@ -92,7 +91,7 @@ def _lexicon() -> tuple[NDArray[np.uint64], ...]:
     naming = headers.NAMING + tuple(one + other for one in first for other in last)
     lists: list[tuple[str, ...]] = [headers.UNSPECIFIC, headers.IDENTIFIER, headers.GENERIC, naming]
     lists += [headers.MEANINGS["thing"], headers.MEANINGS["measure"], headers.ENDS_OF_IDENTIFIERS]
-    found = [np.unique(_cut(*_packed(_plain(pa.array(words))), (none,) * len(lists)).joined) for words in lists]
+    found = [np.unique(_cut(*pack_strings([*map(_plain, words)]), (none,) * len(lists)).joined) for words in lists]
     for hashes in found:
         hashes.flags.writeable = False
     return tuple(found)
@@ -224,7 +223,7 @@ def number_meaning(name: str) -> str:
         for meaning in ("coordinate", "code", "measure", "class", "axis"):
             if meaning in word:
                 return meaning
-    if _ends_of_identifiers().search(_plain_text(name)):
+    if _ends_of_identifiers().search(_plain(name)):
         return "code"
     return "class" if is_of_things else ""
 
@@ -233,8 +232,4 @@ def number_meaning(name: str) -> str:
 def _ends_of_identifiers() -> re.Pattern[str]:
     ends, (first, last) = headers.ENDS_OF_IDENTIFIERS, headers.COMPOUNDS
     compounds = rf"(?<![^\W\d_])(?:{'|'.join(first)})(?:{'|'.join(last)})"
-    return re.compile(rf"(?:{'|'.join(map(_plain_text, ends))}|{compounds})(?![^\W\d_])")
-
-
-def _plain_text(text: str) -> str:
-    return _plain(pa.array([text], pa.string()))[0].as_py().lower()
+    return re.compile(rf"(?:{'|'.join(map(_plain, ends))}|{compounds})(?![^\W\d_])")

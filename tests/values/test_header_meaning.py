@@ -22,7 +22,7 @@ def joined(*names):
     ("one", "other"),
     [
         ("country_name", "CountryNames"), ("Country Name", "country-name"), ("categories", "Category"),
-        ("État", "etat"), ("GDP (2010)", "gdp 2010"), ("class", "CLASS"),
+        ("État", "etat"), ("GDP (2010)", "gdp 2010"), ("class", "CLASS"), ("ΟΔΟΣ", "οδός"), ("İl", "il"),
     ],
 )  # fmt: skip
 def test_names_of_the_same_words_are_one(one, other):
