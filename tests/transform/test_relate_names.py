@@ -109,3 +109,9 @@ def test_words_that_are_names_too_stay(kind, one, other):
 @pytest.mark.parametrize("text", ["ACME Sp. z o.o.", "Acme sp. z.o.o.", "ACME"])
 def test_a_polish_company_is_known_by_its_name(text):
     assert NormalName("organisation")(text) == "acme"
+
+
+@pytest.mark.parametrize("layout", ["10.0.{}.{}", "West Dock {} {}", "ab:cd:{:02x}:0{}"])
+def test_texts_that_differ_by_a_number_are_not_of_one_name(layout):
+    left, right = ([layout.format(n, i) for i in range(1, 10)] for n in (1, 2))
+    assert related(left, right)[0] is None

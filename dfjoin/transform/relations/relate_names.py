@@ -65,8 +65,8 @@ def relate_names(left: Column, right: Column, found: TransformJoin) -> Transform
     -----
     A form is taken if it relates half of the names of the smaller column, at least four, and a twentieth more than the
     programs and equality do; if at most one in fifty of the related forms stands for several things, that is for
-    names of one side whose full forms differ; and if middle names do not contradict each other. Of two forms the
-    stricter one is taken, unless the other relates a twentieth more. O(characters).
+    names of one side whose full forms differ; and if neither middle names nor numbers contradict each other. Of two
+    forms the stricter one is taken, unless the other relates a twentieth more. O(characters).
     """
     sizes = [len(column.values) for column in (left, right)]
     smaller = min(sizes)
@@ -112,12 +112,12 @@ def _form(kind: str, left: list[str], right: list[str]) -> _Form:
 
 
 def _is_name(form: str, kind: str) -> bool:
-    """Tell a name from a number or a code: people have two names, organisations a letter."""
-    return any(map(str.isalpha, form)) if kind == "organisation" else " " in form
+    """Tell a name from a number or a code: names have letters, those of people two words."""
+    return any(map(str.isalpha, form)) and (kind == "organisation" or " " in form)
 
 
 def _contradicted(forms: Iterable[tuple[str, str]], shared: set[str]) -> set[str]:
-    """Return the forms under which names stand that are of two people: other first names, or other middle names."""
+    """Return the forms under which names stand that are of two people: other first or middle names, other numbers."""
     whole = NormalName("whole name")
     names: dict[str, set[tuple[str, ...]]] = {form: set() for form in shared}
     for form, text in forms:
@@ -127,8 +127,9 @@ def _contradicted(forms: Iterable[tuple[str, str]], shared: set[str]) -> set[str
 
 
 def _differ(one: tuple[str, ...], other: tuple[str, ...]) -> bool:
-    """Tell whether two names, of at least two words each, have first names or second names that do not agree."""
-    if not _agree(one[0], other[0]):
+    """Tell whether two names, of at least two words each, have first, second names or numbers that do not agree."""
+    numbers = [tuple(word for word in words if any(map(str.isdigit, word))) for words in (one, other)]
+    if not _agree(one[0], other[0]) or (all(numbers) and numbers[0] != numbers[1]):
         return True
     return min(len(one), len(other)) > 2 and not _agree(one[1], other[1])
 
