@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from functools import cache
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from dfjoin.programs import scalar
+from dfjoin.programs import scalar, scalar_numbers
 from dfjoin.programs.characters import LOWER, UPPER
 from dfjoin.programs.operator import (
     MAX_TEXT,
@@ -17,11 +18,21 @@ from dfjoin.programs.operator import (
     is_text,
     one_of,
 )
-from dfjoin.programs.spark_sql import quote, when_empty
+from dfjoin.programs.spark_sql import END, bind, quote, when_empty
 from dfjoin.programs.string_column import StringColumn
 from dfjoin.programs.text_operators import Case, translate
 
-__all__ = ["MAX_PAIRS_TEXT", "SEPARATOR", "TABLES", "GivenPairs", "Lookup", "look_up_pairs", "tables_with"]
+__all__ = [
+    "MAX_PAIRS_TEXT",
+    "NO_BOUND",
+    "SEPARATOR",
+    "TABLES",
+    "Band",
+    "GivenPairs",
+    "Lookup",
+    "look_up_pairs",
+    "tables_with",
+]
 
 SEPARATOR = "\x1f"
 """Stands between the keys, and between the values, of given pairs."""
@@ -245,4 +256,67 @@ Parameters
 ----------
 keys, values : str
     As many of one as of the other, U+001F between them; no key twice.
+"""
+
+
+def _bounds_of(step: Step) -> tuple[int | None, ...]:
+    return tuple(None if bound == NO_BOUND else int(bound) for bound in step.bounds.split(" "))
+
+
+def _band_sql(step: Step, operand: str) -> str:
+    """Use ``CASE`` over a decimal."""
+    is_number = f"x RLIKE {quote(f'^-?[0-9]{{1,15}}([.][0-9]{{1,9}})?{END}')}"
+    value = f"CAST(CASE WHEN {is_number} THEN x END AS DECIMAL(24, 9))"
+    first, *ends = _bounds_of(step)
+    cases = "WHEN v IS NULL THEN NULL" + ("" if first is None else f" WHEN v < {first} THEN NULL")
+    for end, name in zip(ends, step.names.split(SEPARATOR), strict=True):
+        cases += f" ELSE {quote(name)}" if end is None else f" WHEN v < {end} THEN {quote(name)}"
+    return bind(operand, f"transform(array({value}), v -> CASE {cases} END)[0]")
+
+
+def _band_words(step: Step) -> str:
+    names = step.names.split(SEPARATOR)
+    return f"band({', '.join(map(repr, names[:4]))}{', …' if len(names) > 4 else ''})"
+
+
+def _band_fault(step: Step) -> str:
+    bounds, names = _bounds_of(step), step.names.split(SEPARATOR)
+    known = [bound for bound in bounds if bound is not None]
+    if len(names) == len(bounds) - 1 and all(names) and known == sorted(set(known)):
+        return ""
+    return (
+        "`bounds` of step 'band' must rise, one more of them than of `names`, none of which is empty; "
+        f"got {step.bounds!r:.80}, {step.names!r:.80}"
+    )
+
+
+NO_BOUND = ".."
+"""What stands for the first bound or the last one of bands that are open there."""
+_BOUNDS = re.compile(r"(?:\.\.|-?[0-9]{1,9}) (?:-?[0-9]{1,9} )*(?:\.\.|-?[0-9]{1,9})")
+Band = Operator(
+    "band",
+    {
+        "bounds": Legal(
+            lambda value: is_text(value, 1, MAX_TEXT) and _BOUNDS.fullmatch(value) is not None,
+            f"whole numbers of at most 9 digits with a space between, the first or the last may be {NO_BOUND!r}",
+        ),
+        "names": _LONG_TEXT,
+    },
+    scalar_numbers.band_of,
+    words=_band_words,
+    arguments=lambda step: (_bounds_of(step), tuple(step.names.split(SEPARATOR))),
+    sql=_band_sql,
+    weight=6,
+    computes=True,
+    fault=_band_fault,
+)
+"""The name of the band that a plain decimal number lies in: ``42`` is in ``35-49``.
+
+Parameters
+----------
+bounds : str
+    Rising whole numbers with a space between: a band begins with one of them and ends before the next one. The first
+    or the last may be ``..``: the band is open there.
+names : str
+    A name for each band, U+001F between them.
 """

@@ -11,6 +11,7 @@ import re
 __all__ = [
     "all_runs",
     "as_ratio",
+    "band_of",
     "change_base",
     "combine_numbers",
     "expand_year",
@@ -154,6 +155,17 @@ def round_to(text: str, before: str, step: str, mode: str, after: str) -> str | 
     written = str(abs(result)).rjust(10, "0")
     written = f"{written[:-9]}.{written[-9:]}"[: len(written) - 9 + digits + 1].rstrip("." if not digits else "")
     return f"-{written}" if result < 0 else written
+
+
+def band_of(text: str, bounds: tuple[int | None, ...], names: tuple[str, ...]) -> str | None:
+    """Name the band that a plain decimal number lies in: from a bound, with it, to the next one; None is no bound."""
+    if not re.fullmatch("-?[0-9]{1,15}([.][0-9]{1,9})?", text):
+        return None
+    whole, _, rest = text.partition(".")
+    number = int(whole) - (text[0] == "-" and bool(rest.strip("0")))
+    first, *ends = bounds
+    inside = (name for name, end in zip(names, ends, strict=True) if end is None or number < end)
+    return next(inside, None) if first is None or number >= first else None
 
 
 def write_number(text: str, least: int, most: int | None, mark: str, group: str) -> str | None:

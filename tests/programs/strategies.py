@@ -31,7 +31,7 @@ from dfjoin.programs.combinations import COMBINATIONS, MOMENT_KINDS, NUMBER_KIND
 from dfjoin.programs.conditions import Condition, is_shape, shape_of
 from dfjoin.programs.confidence import Alternative, Confidence
 from dfjoin.programs.entity_operators import GIVEN, Entity
-from dfjoin.programs.lookup import TABLES, GivenPairs, Lookup
+from dfjoin.programs.lookup import TABLES, Band, GivenPairs, Lookup
 from dfjoin.programs.name_operators import NAME_FORMS, NormalName
 from dfjoin.programs.number_operators import (
     BASES,
@@ -142,6 +142,8 @@ STEP_KINDS = (
     st.builds(Thousands, st.sampled_from(GROUP_SEPARATORS)),
     st.builds(Year, st.integers(0, 100)),
     st.builds(Lookup, st.sampled_from(TABLES)),
+    st.builds(Band, st.sampled_from([".. 0 7 ..", "-3 12 99", "1 8 .."]), st.just("<é'\x1f0-6")),
+    st.builds(Band, st.sampled_from([".. ..", "0 1900"]), st.just("$all")),
     st.builds(Base, st.sampled_from(BASES), st.sampled_from(BASES)),
     st.builds(Quantity, st.sampled_from(QUANTITIES)),
     st.builds(

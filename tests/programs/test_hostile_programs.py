@@ -74,6 +74,8 @@ def test_a_stored_step_ends_on_any_text(name, within):
     chosen = {parameter: draw.choice(values) for parameter, values in pools.items()}
     if name == "pairs":
         chosen["values"] = chosen["keys"]
+    if name == "band":
+        chosen["names"] = "\x1f".join("a" * chosen["bounds"].count(" "))
     if name == "replace":
         chosen["old"] = "1" * max(1, len(chosen["new"]))
     program = program_of({"step": name, **chosen})

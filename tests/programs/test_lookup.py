@@ -1,6 +1,6 @@
 import pytest
 
-from dfjoin.programs.lookup import TABLES, Lookup, look_up_pairs, tables_with
+from dfjoin.programs.lookup import TABLES, Band, Lookup, look_up_pairs, tables_with
 
 
 @pytest.mark.parametrize(
@@ -11,6 +11,12 @@ from dfjoin.programs.lookup import TABLES, Lookup, look_up_pairs, tables_with
         (Lookup("number to word"), "19", "nineteen"),
         (Lookup("number to word"), "20", "twenty"),
         (Lookup("number to word"), "99", "ninety-nine"),
+        (Band(".. 18 35", "<18\x1f18-34"), "-0.5", "<18"),
+        (Band(".. 18 35", "<18\x1f18-34"), "34.99", "18-34"),
+        (Band(".. 18 35", "<18\x1f18-34"), "35", None),
+        (Band("-1 0 ..", "a\x1fb"), "-1.5", None),
+        (Band("-1 0 ..", "a\x1fb"), "-0.5", "a"),
+        (Band("-1 0 ..", "a\x1fb"), "1e9", None),
     ],
 )
 def test_what_each_step_makes(step, text, expected):

@@ -53,6 +53,46 @@ def test_days_lie_in_periods_however_these_are_spelled():
         assert pairs_of(periods, DAYS) == {pair[::-1] for pair in expected}, name
 
 
+OPEN = {
+    "{n}+": ("<{n}", "{a}-{b}", "{n}+"),
+    "over": ("Under {n}", "{a} to {b}", "Over {last}"),
+    "and older": ("{last} and under", "{a} \u2013 {b}", "{n} and older"),
+    "years": ("up to {last} years", "{a}-{b} years", "{n} years or more"),
+    "dollars": ("less than ${n:,}", "${a:,} - ${b:,}", "at least ${n:,}"),
+    "ages": ("Ages \u2264{last}", "Ages {a}\u2014{b}", "Ages \u2265{n}"),
+}
+
+
+@pytest.mark.parametrize("spelling", OPEN)
+@settings(max_examples=20, deadline=None)
+@given(st.sets(st.integers(2, 99_999), min_size=3, max_size=12), st.randoms())
+def test_numbers_lie_in_bands_of_any_widths(spelling, bounds, random):
+    below, between, above = OPEN[spelling]
+    first, *_, last = bounds = sorted(bounds)
+    bands = {(0, first): below.format(n=first, last=first - 1), (last, 10**6): above.format(n=last, last=last - 1)}
+    bands |= {(a, b): between.format(a=a, b=b - 1) for a, b in zip(bounds, bounds[1:], strict=False)}
+    numbers = [random.randrange(a, b) for a, b in bands] + [bounds[1], bounds[1] - 1]
+    random.shuffle(numbers)
+    expected = {(str(n), name) for n in numbers for (a, b), name in bands.items() if a <= n < b}
+    names = list(bands.values())
+    assert pairs_of(numbers, names) == expected
+    assert pairs_of(names, numbers) == {pair[::-1] for pair in expected}
+
+
+@pytest.mark.parametrize(
+    ("numbers", "bands"),
+    [
+        ((5, 15, 25), ("0-10", "10-20", "20-30")),  # 10 is in two
+        ((5, 25), ("0-9", "20-29", "30-99")),  # a gap
+        ((5001, 7230, 8112, 9100), ("<18", "18-24", "25-34", "35-44", "45+")),  # numbers of something else
+        ((5, 25), ("<20", "20+", "unknown")),
+        ((5, 25), ("<20", "20k+")),
+    ],
+)
+def test_numbers_are_not_put_into_bands_that_do_not_tell(numbers, bands):
+    assert pairs_of(numbers, bands) is None
+
+
 @settings(max_examples=30, deadline=None)
 @given(st.sets(st.integers(1, 3999), min_size=3, max_size=40))
 def test_roman_numbers_are_numbers(numbers):

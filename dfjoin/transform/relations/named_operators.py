@@ -8,8 +8,10 @@ spellings would be.
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator, Mapping
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -18,7 +20,7 @@ from numpy.typing import NDArray
 
 from dfjoin.programs.calendar_operators import SERIALS, MoveDate, ReadSerial
 from dfjoin.programs.code_operators import Coded, WeightedSum
-from dfjoin.programs.lookup import Lookup
+from dfjoin.programs.lookup import NO_BOUND, SEPARATOR, Band, Lookup
 from dfjoin.programs.number_operators import Linear, NthNumber, RoundTo, StripZeros, Year
 from dfjoin.programs.operator import Step
 from dfjoin.programs.part_operators import CharacterRun
@@ -32,6 +34,7 @@ from dfjoin.transform.evidence.chance import MIN_BITS, evidence_bits
 from dfjoin.transform.evidence.prepared_columns import Column
 from dfjoin.transform.evidence.transform_join import RankedProgram, TransformJoin
 from dfjoin.transform.pairs.sides import DIRECTIONS
+from dfjoin.values.shares import HALF
 
 __all__ = ["ACCEPT", "Named", "Reading", "relate_named", "relate_periods"]
 
@@ -102,7 +105,12 @@ _FINEST = (*_WRITTEN, "fiscal quarter", "fiscal year")
 _PERIODS = ("iso week", "month", "quarter", "fiscal quarter")
 """Kinds that relate columns that nobody named: days of two dense calendars and years are equal by chance."""
 _BAND = re.compile(r"([0-9]{1,9}) ?(?:-|\u2013|to) ?([0-9]{1,9})")
-
+_PLAIN_NUMBER = r"(?<![\w.])(\d{1,3}(?:,\d{3})+|\d{1,9})(?![\w.,])"
+_CLOSED = re.compile(rf"{_PLAIN_NUMBER}\s*(?:[-\u2013\u2014]|to|bis)\s*[^\w\s]?{_PLAIN_NUMBER}")
+_ABOVE = re.compile(r"\b(?:over|above|more|older|plus|from|at least|up(?! to))\b|[+>\u2265]")
+_BELOW = re.compile(r"\b(?:under|below|less|fewer|younger|up to)\b|[<\u2264]")
+_WITH = re.compile(r"\b(?:and|or|plus|from|at least|up to)\b|[+=\u2265\u2264]")
+"""What says of a band with one number that it begins or ends there, and that the number lies in it."""
 _SEASON = re.compile(r"(?:[A-Za-z]+ )?([0-9]{4}) ?[-/\u2013] ?([0-9]{4}|[0-9]{2})")
 
 
@@ -166,8 +174,8 @@ def relate_named(left: Column, right: Column, *, accepts_doubt: bool = False) ->
         return Named(None)
     sides = [_some_texts(column) for column in (left, right)]
     readings = [list(_readings(column.name, texts)) for column, texts in zip((left, right), sides, strict=True)]
-    own = readings[0] + list(_readings_like(left.name, sides[0], readings[1]))
-    theirs = readings[1] + list(_readings_like(right.name, sides[1], readings[0]))
+    own = readings[0] + list(_readings_like(left.name, sides[0], sides[1], readings[1]))
+    theirs = readings[1] + list(_readings_like(right.name, sides[1], sides[0], readings[0]))
     pairs = [(one, two) for one in own for two in theirs if _may_meet(one, two)]
     pairs.sort(key=lambda pair: _FINEST.index(pair[0].kind) if pair[0].kind in _FINEST else -1)
     proposal = ""
@@ -272,6 +280,8 @@ def _readings(name: str, texts: list[str]) -> Iterator[Reading]:
         if sum(re.fullmatch(pattern, text) is not None for text in small) >= _READ * len(small):
             yield Reading(kind, _program(name, *pieces), True)
     yield from _numbers(name, texts)
+    if _as_bands(texts):
+        yield Reading("bands", Program.identity(name), True)
     for kind, table in _TABLES:
         program = _program(name, (Lookup(table),))
         if _reads(program, texts):
@@ -312,7 +322,36 @@ def _is_season(text: str) -> bool:
     return years is not None and (int(years[1]) + 1) % 10 ** len(years[2]) == int(years[2])
 
 
-def _readings_like(name: str, texts: list[str], others: list[Reading]) -> Iterator[Reading]:
+def _as_bands(texts: list[str]) -> Step | None:
+    """Read texts as bands of numbers without gaps, which may be open at either end: ``<18``, ``18-24``, ``25+``."""
+    read = [band for text in texts if (band := _band(text.casefold()))]
+    bands = sorted(zip(read, texts, strict=True), key=lambda band: band[0][0]) if len(read) == len(texts) else []
+    if len(bands) < 2 or any(one[0][1] != two[0][0] for one, two in pairwise(bands)):
+        return None
+    bounds = [low for (low, _), _ in bands] + [bands[-1][0][1]]
+    written = (NO_BOUND if abs(bound) == math.inf else str(int(bound)) for bound in bounds)
+    return Band(" ".join(written), SEPARATOR.join(text for _, text in bands))
+
+
+def _band(text: str) -> tuple[float, float] | None:
+    """Return where a band of whole numbers begins, and where the next one would."""
+    numbers = [int(number.replace(",", "")) for number in re.findall(_PLAIN_NUMBER, text)]
+    if len(numbers) == 2 and _CLOSED.search(text) and numbers[0] <= numbers[1]:
+        return numbers[0], numbers[1] + 1
+    is_above, is_below = (pattern.search(text) is not None for pattern in (_ABOVE, _BELOW))
+    if len(numbers) != 1 or is_above == is_below:
+        return None
+    is_in = _WITH.search(text) is not None
+    return (numbers[0] + (not is_in), math.inf) if is_above else (-math.inf, numbers[0] + is_in)
+
+
+def _lie_in(texts: list[str], step: Step) -> bool:
+    """Tell whether numbers lie in at least half of the bands, or of as many as there are numbers."""
+    met = {band for text in texts if (band := step(text))}
+    return len(met) >= HALF * min(len(texts), len(step.names.split(SEPARATOR)))
+
+
+def _readings_like(name: str, texts: list[str], other_texts: list[str], others: list[Reading]) -> Iterator[Reading]:
     """Yield what the values of a column may be because the other column is that."""
     kinds = {reading.kind for reading in others if reading.is_spelled}
     for kind in kinds:
@@ -336,6 +375,8 @@ def _readings_like(name: str, texts: list[str], others: list[Reading]) -> Iterat
         if kind in kinds:
             spelled = (r for r in _readings(name, texts) if r.kind == plain and r.is_spelled)
             yield from (Reading(kind, reading.program, False) for reading in spelled)
+    if "bands" in kinds and (step := _as_bands(other_texts)) and _lie_in(texts, step):
+        yield Reading("bands", _program(name, (step,)), False)
 
 
 def _made_of(column: Column, program: Program) -> _Made:
