@@ -109,6 +109,8 @@ def find_programs(
        and the shares of both columns add up to 0.5, or to 1.2 where parts of keys are related on both sides. Or a
        tenth, and 20 values, if a program other than a copy relates whole keys (`full_columns.wholeness_of` ≥ 0.9).
        A program that is no copy and joins two values, which it is learned from, has to join all of one column.
+    4. *Reading.* A program with a table, of states or months, reads half of the source, named or not: ``AL`` is Albania
+       among the codes of countries.
 
     Where several columns of a side are named, programs read each of them, or make it (`named_columns`): rows that
     differ in one do not join the same value, and columns that a constant may stand for are warned of.

@@ -194,3 +194,8 @@ def test_a_table_is_looked_up_only_where_it_has_most_values():
     assert "tried code.look_up('state to long') = state: the table has 21% of the values" in str(dfjoin.report(wide))
     few = left[left["code"].isin(["AL", "AR", "AZ", "CA", "CO", "DE", "GA", "AT"])]
     assert dfjoin.auto_join(few, right)["state"].notna().sum() == 7
+    named = {"on": "code", "right_on": "state", "on_no_match": "ignore"}
+    wide = dfjoin.auto_join(left, right, **named)
+    assert wide["seat"].notna().sum() == 0
+    assert "the table has 21% of the values; pass transform='accept' to join by it" in str(dfjoin.report(wide))
+    assert dfjoin.auto_join(left, right, transform="accept", **named)["seat"].notna().sum() == 7

@@ -29,8 +29,8 @@ from dfjoin.transform.evidence.transform_join import RankedProgram, TransformJoi
 from dfjoin.transform.find_programs import find_programs
 from dfjoin.transform.pairs.casing import spell_as_targets
 from dfjoin.transform.pairs.read_constants import read_constants
-from dfjoin.transform.pairs.sides import Needs
-from dfjoin.transform.relations.named_operators import ACCEPT, Named, relate_named, relate_periods
+from dfjoin.transform.pairs.sides import ACCEPT, Needs
+from dfjoin.transform.relations.named_operators import Named, relate_named, relate_periods
 from dfjoin.transform.relations.relate_entities import relate_entities
 from dfjoin.transform.relations.relate_names import relate_names
 from dfjoin.values.shares import FEW, NEARLY_ALL, SOME

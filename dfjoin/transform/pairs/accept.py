@@ -19,7 +19,7 @@ from dfjoin.transform.evidence.transform_join import RankedProgram, TransformJoi
 from dfjoin.transform.pairs.column_pair import ColumnPair, learn_pair
 from dfjoin.transform.pairs.full_columns import FullColumns, count_letters, wholeness_of
 from dfjoin.transform.pairs.named_columns import confused_columns, read_named_columns, reads_as_much
-from dfjoin.transform.pairs.sides import Direction
+from dfjoin.transform.pairs.sides import ACCEPT, Direction
 from dfjoin.values.shares import FEW, HALF, HARDLY_ANY, KEY_UNIQUENESS, MANY, NEARLY_ALL
 from dfjoin.values.unicode import normalize_text
 
@@ -175,8 +175,9 @@ def _reason_against(columns: FullColumns, outcome: Outcome, learned: Outcome, wh
         reason = f"joins {outcome.source_coverage:.0%} and {outcome.target_coverage:.0%} of the values"
     elif not columns.is_named and is_learned and outcome.n_reached <= _FEWEST_EXAMPLES and covered < FULL_COVERAGE:
         reason = f"joins {outcome.n_reached} values, and is learned from as many"
-    elif not columns.is_named and _looks_up(outcome.program) and outcome.share_read < HALF:
+    elif columns.needs.bits > 0 and _looks_up(outcome.program) and outcome.share_read < HALF:
         reason = f"the table has {outcome.share_read:.0%} of the values"
+        reason += f"; {ACCEPT}" if columns.is_named else ""
     elif outcome.bits < columns.needs.bits + columns.bits_of_choice and not _is_rewritten(
         columns, learned, outcome.score
     ):

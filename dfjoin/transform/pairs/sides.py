@@ -20,6 +20,7 @@ from dfjoin.values.shares import HALF, KEY_UNIQUENESS
 from dfjoin.values.value_set import ValueSet
 
 __all__ = [
+    "ACCEPT",
     "CONFIDENCE",
     "DIRECTIONS",
     "MIN_PAIRS",
@@ -175,6 +176,8 @@ class Needs(NamedTuple):
 
 
 USUAL_NEEDS = Needs()
+ACCEPT = "pass transform='accept' to join by it"
+"""How a relation of named keys is accepted that has less."""
 
 
 @dataclass

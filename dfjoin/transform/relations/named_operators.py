@@ -33,13 +33,11 @@ from dfjoin.transform.compose.moments import reading_orders
 from dfjoin.transform.evidence.chance import MIN_BITS, evidence_bits
 from dfjoin.transform.evidence.prepared_columns import Column
 from dfjoin.transform.evidence.transform_join import RankedProgram, TransformJoin
-from dfjoin.transform.pairs.sides import DIRECTIONS
+from dfjoin.transform.pairs.sides import ACCEPT, DIRECTIONS
 from dfjoin.values.shares import HALF
 
-__all__ = ["ACCEPT", "Named", "Reading", "relate_named", "relate_periods"]
+__all__ = ["Named", "Reading", "relate_named", "relate_periods"]
 
-ACCEPT = "pass transform='accept' to join by it"
-"""How a proposal is accepted."""
 _LOOKED_AT = 60
 """Values of a column that tell what it holds."""
 _READ = 0.95
