@@ -53,6 +53,50 @@ def test_days_lie_in_periods_however_these_are_spelled():
         assert pairs_of(periods, DAYS) == {pair[::-1] for pair in expected}, name
 
 
+MONTH_NAMES = {
+    "{d}. {m} {y}": "Januar Februar März April Mai Juni Juli August September Oktober November Dezember",
+    "{d} de {m} de {y}": "enero febrero marzo abril mayo junio julio agosto septiembre octubre noviembre diciembre",
+    "le {d} {m} {y}": "janvier février mars avril mai juin juillet août septembre octobre novembre décembre",
+    "{d} {m} {y}": "gennaio febbraio marzo aprile maggio giugno luglio agosto settembre ottobre novembre dicembre",
+}
+
+
+@pytest.mark.parametrize("layout", MONTH_NAMES)
+def test_months_have_names_in_many_languages(layout):
+    names = MONTH_NAMES[layout].split()
+    spelled = [layout.format(d=day.day, m=names[day.month - 1], y=day.year) for day in DAYS]
+    assert pairs_of(spelled, DAYS) == {(text, str(day)) for text, day in zip(spelled, DAYS, strict=True)}
+    months = {(f"{names[day.month - 1]} {day.year}", f"{day:%Y-%m}") for day in DAYS}
+    assert pairs_of(*(list(side) for side in zip(*months, strict=True))) == months
+    numbers = {(name, str(n + 1)) for n, name in enumerate(names)}
+    assert pairs_of(names, range(1, 13)) == numbers
+
+
+def test_a_table_of_names_in_one_language_does_not_stand_for_those_in_another():
+    months = next(iter(MONTH_NAMES.values())).split()
+    left, right = pd.DataFrame({"month": months}), pd.DataFrame({"n": range(1, 13), "sales": np.arange(12) + 0.5})
+    joined = dfjoin.auto_join(left, right, on="month", right_on="n")  # April, August, September, November are English
+    assert joined["sales"].tolist() == right["sales"].tolist()
+
+
+@pytest.mark.parametrize("spelling", ["{w:02d}/{y}", "{w}-{y}", "{y}/{w}", "{y}.{w:02d}"])
+def test_numbers_of_weeks_above_twelve_are_no_months(spelling):
+    weeks = [(y, w) for y in (2020, 2021) for w in range(1, 53)]
+    expected = {(spelling.format(y=y, w=w), f"{y}-W{w:02d}") for y, w in weeks}
+    assert pairs_of(*(list(side) for side in zip(*expected, strict=True))) == expected
+    months = {pair for pair in expected if int(pair[1][-2:]) <= 12}
+    days = [f"{y}-{m:02d}-07" for y in (2020, 2021) for m in range(1, 13)]
+    found = pairs_of(days, [pair[0] for pair in months]) or set()
+    assert all(
+        day[:4] in text and int(day[5:7]) == int(text.replace(day[:4], "", 1).strip("/-.")) for day, text in found
+    )
+
+
+def test_fractions_are_decimals():
+    expected = {(f"{n} {k}/8", str(n + k / 8)) for n in range(1, 12) for k in (1, 3, 5, 7)}
+    assert pairs_of(*(list(side) for side in zip(*expected, strict=True))) == expected
+
+
 OPEN = {
     "{n}+": ("<{n}", "{a}-{b}", "{n}+"),
     "over": ("Under {n}", "{a} to {b}", "Over {last}"),

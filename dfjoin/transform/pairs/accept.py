@@ -53,6 +53,8 @@ _SPLIT = 3
 _MORE_WHOLE = 0.15
 _WORD = re.compile(r"[^\W\d_]+")
 _TOKEN = re.compile(r"[^\W\d_]+|\d+")
+_MIN_REWRITTEN_SCORE = 1.0
+"""Sum of the shares of both columns that it must join for that to be its evidence."""
 _MIN_REWRITTEN_LETTERS = 5
 """Letters and digits of a value that a program may write anew."""
 
@@ -119,7 +121,7 @@ def _is_rewritten(columns: FullColumns, learned: Outcome, score: float) -> bool:
     of ``Week 5, 2023``.
     """
     found = [tuple(map(normalize_text, sample[:2])) for sample in columns.samples(learned)]
-    if len(found) < FEW:
+    if len(found) < FEW or score < _MIN_REWRITTEN_SCORE:
         return False
     if score >= 2 * FULL_COVERAGE:
         sides = [[*texts] for texts in zip(*found, strict=True)]

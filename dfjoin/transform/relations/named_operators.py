@@ -20,8 +20,9 @@ from numpy.typing import NDArray
 
 from dfjoin.programs.calendar_operators import SERIALS, MoveDate, ReadSerial
 from dfjoin.programs.code_operators import Coded, WeightedSum
+from dfjoin.programs.entity_operators import Entity
 from dfjoin.programs.lookup import NO_BOUND, SEPARATOR, Band, Lookup
-from dfjoin.programs.number_operators import Linear, NthNumber, RoundTo, StripZeros, Year
+from dfjoin.programs.number_operators import Linear, NthNumber, Ratio, RoundTo, StripZeros, Year
 from dfjoin.programs.operator import Step
 from dfjoin.programs.part_operators import CharacterRun
 from dfjoin.programs.program import Program
@@ -83,10 +84,20 @@ _SPELLED: tuple[tuple[str, str, tuple[tuple[Step, ...] | str, ...]], ...] = (
     (rf"\d{{1,6}} ?{_MINUTES}", "duration", ((Quantity("duration"),),)),
     (r"-?\d{1,4}([.]\d{1,4})?\s?%", "share", ((NthNumber(0, "."), *_HUNDREDTH),)),
     (r"-?\d{1,4}(,\d{1,4})?\s?%", "share", ((NthNumber(0, ","), *_HUNDREDTH),)),
+    (r"(?:\d{1,6}[ -])?\d{1,6} ?/ ?\d{1,6}", "fraction", ((Ratio(6),),)),
     (r"(?=[mdclxvi])m{0,3}(?:cm|cd|d?c{0,3})(?:xc|xl|l?x{0,3})(?:ix|iv|v?i{0,3})", "number", ((Coded("from roman"),),)),
 )
 """Pattern of a column's values in small letters, what they are, and the pieces that write it."""
 _TABLES = (("weekday", "weekday to number"), ("month of the year", "month to number"), ("number", "word to number"))
+_MONTH = (Entity("month", "", ""), Lookup("month to number"))
+"""Reads the name of a month in any language."""
+_NAMED_MONTHS = (
+    (r"\D*\d{4}\D*", "month", ((_ONE,), "-")),
+    (r"\D*\d{1,2}\D+\d{4}\D*", "day", ((_TWO,), "-")),
+)
+"""Pattern of dates with a name of a month, what they are, and the pieces before it."""
+_WEEKS = ((r"(\d{1,2})[/.-]\d{4}", (_TWO,), (_ONE, Pad(2))), (r"\d{4}[/.-](\d{1,2})", (_ONE,), (_TWO, Pad(2))))
+"""Pattern of numbers of weeks, which may be months as well up to 12, and the pieces of year and week."""
 _MONTHS = ("name-y", "y-name", "m-y", "y-m", "name-yy")
 """Orders of months, see `time_operators.ORDERS`."""
 _WRITTEN = {
@@ -284,6 +295,10 @@ def _readings(name: str, texts: list[str]) -> Iterator[Reading]:
         program = _program(name, (Lookup(table),))
         if _reads(program, texts):
             yield Reading(kind, program, True)
+    for pattern, year, week in _WEEKS:
+        weeks = [int(found[1]) for text in texts if (found := re.fullmatch(pattern, text))]
+        if len(weeks) == len(texts) and 12 < max(weeks) <= 53:
+            yield Reading("iso week", _program(name, year, "-W", week), True)
     order = next((one for one in _MONTHS if _reads(_program(name, (ReadTime(one),)), texts)), None)
     if order is not None:
         kinds = ("month", "quarter", "year")
@@ -293,6 +308,20 @@ def _readings(name: str, texts: list[str]) -> Iterator[Reading]:
     if len(orders) == 1 and _reads(_program(name, (ReadTime(orders[0]), WriteTime("%Y-%m-%d"))), texts):
         for kind, layout in _WRITTEN.items():
             yield Reading(kind, _program(name, (ReadTime(orders[0]), WriteTime(layout))), kind == "day")
+        return
+    yield from _named_months(name, texts)
+
+
+def _named_months(name: str, texts: list[str]) -> Iterator[Reading]:
+    """Yield dates with a name of a month of any language: ``März 2021``, ``3 de marzo de 2021``."""
+    for pattern, kind, pieces in _NAMED_MONTHS:
+        if sum(re.fullmatch(pattern, text) is not None for text in texts) < _READ * len(texts):
+            continue
+        for run in range(2):
+            month = (CharacterRun("letters", run), *_MONTH, Pad(2))
+            program = _program(name, *pieces, month, *(("-", (_ONE, Pad(2))) if kind == "day" else ()))
+            if _reads(program, texts):
+                yield Reading(kind, program, True)
 
 
 def _numbers(name: str, texts: list[str]) -> Iterator[Reading]:
@@ -359,10 +388,15 @@ def _readings_like(name: str, texts: list[str], other_texts: list[str], others: 
             program = _program(name, (RoundTo(before, band[1], "floor", first),))
             if _reads(program, texts):
                 yield Reading(kind, program, False)
+    if any(reading.kind == "month of the year" and not reading.is_spelled for reading in others):
+        program = _program(name, _MONTH)
+        if _reads(program, texts):
+            yield Reading("month of the year", program, True)
     if "duration" in kinds and all(re.fullmatch("[0-9]{1,9}", text) for text in texts):
         yield Reading("duration", _program(name, (StripZeros(),)), False)
         yield Reading("duration", _program(name, (Linear("60", "0", 0, "fixed"),)), False)
-    if "share" in kinds and all(re.fullmatch("-?[0-9]{1,4}([.][0-9]{1,9})?", text) for text in texts):
+    if kinds & {"share", "fraction"} and all(re.fullmatch("-?[0-9]{1,6}([.][0-9]{1,9})?", text) for text in texts):
+        yield Reading("fraction", _program(name, _SHARE), False)
         yield from (Reading("share", _program(name, steps), False) for steps in (_SHARE, _HUNDREDTH))
     if "day" in kinds and all(re.fullmatch("[0-9]{4,13}", text) for text in texts):
         for origin in SERIALS:
