@@ -385,7 +385,7 @@ def test_a_full_disk_costs_the_cache_and_not_the_result(monkeypatch):
     def fail(*_):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(twice._cache._cache_file, "save", fail)
+    monkeypatch.setattr(cache_file.KernelCacheFile, "save", fail)
     assert twice(21) == 42
 
 

@@ -42,14 +42,19 @@ event.register("numba:compile", watch)
 
 
 def _find_in_cache(dispatcher: Any) -> None:
-    """Compile only what no cache has, in turn with the other processes that use the same cache."""
-    cache = KernelCache(dispatcher.py_func, allocates=dispatcher.targetoptions.get("_nrt", True))
-    dispatcher._cache = cache
+    """Compile only what no cache has, in turn with the other processes that use the same cache.
+
+    The cache is looked for when the kernel is first needed, since most kernels of a process never are.
+    """
     compile_now = dispatcher.compile
 
     def compile_in_turn(signature: Any) -> Any:
-        with global_compiler_lock, cache.turn.scope(), _pausing_collection():
-            return compile_now(signature)
+        with global_compiler_lock:
+            if not isinstance(dispatcher._cache, KernelCache):
+                allocates = dispatcher.targetoptions.get("_nrt", True)
+                dispatcher._cache = KernelCache(dispatcher.py_func, allocates=allocates)
+            with dispatcher._cache.turn.scope(), _pausing_collection():
+                return compile_now(signature)
 
     dispatcher.compile = compile_in_turn
 
