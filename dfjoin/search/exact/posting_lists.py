@@ -94,7 +94,8 @@ class VocabularyReadAhead:
     """What was prefetched of the vocabulary of a segment, in this process.
 
     A look-up touches five arrays at random, one after the other. Here the pages of all look-ups of a query
-    are prefetched together: the directory whole, the others by blocks of tokens.
+    are prefetched together: the directory whole, the others by blocks of tokens; a vocabulary of few blocks is left to
+    the system, which reads ahead by more than that.
 
     Parameters
     ----------
@@ -104,6 +105,8 @@ class VocabularyReadAhead:
     def __init__(self, tokens: Tokens) -> None:
         self._tokens = tokens
         n_blocks = -(-tokens.hash.size // _BLOCK_TOKENS) if is_mapped(tokens.hash) else 0
+        if n_blocks <= _GAP_BLOCKS:
+            n_blocks = 0
         self._seen = np.zeros(n_blocks, np.uint8)
         self._n_cold = n_blocks
         if n_blocks:
