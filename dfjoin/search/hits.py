@@ -53,9 +53,14 @@ class Hits:
 
     def by_segment(self) -> Iterator[tuple[int, NDArray[np.int64] | slice]]:
         """Yield the number of each segment, and the places of its columns. O(n) for each segment."""
-        numbers = np.flatnonzero(np.bincount(self.segments)).tolist()
-        for number in numbers:
-            yield number, np.flatnonzero(self.segments == number) if len(numbers) > 1 else slice(None)
+        if not len(self):
+            return
+        first, last = int(self.segments.min()), int(self.segments.max())
+        if first == last:
+            yield first, slice(None)
+            return
+        for number in np.flatnonzero(np.bincount(self.segments)).tolist():
+            yield number, np.flatnonzero(self.segments == number)
 
 
 _HIT_FIELDS = tuple(field.name for field in fields(Hits) if field.name != "is_ranked")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from itertools import accumulate
 
 import numpy as np
 from numpy.typing import NDArray
@@ -106,8 +107,7 @@ def keep_values(values: ValueSet, is_held: NDArray[np.bool_]) -> ValueSet:
 def pack_strings(values: list[str]) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
     """Pack texts as read-only bytes (8 of padding behind) and int64 offsets, shape (n + 1,)."""
     encoded = [value.encode("utf-8", "surrogatepass") for value in values]
-    offsets = np.zeros(len(encoded) + 1, np.int64)
-    np.cumsum([len(value) for value in encoded], out=offsets[1:])
+    offsets = np.array([0, *accumulate(map(len, encoded))], np.int64)
     data = np.frombuffer(b"".join(encoded) + bytes(PADDING), np.uint8)
     offsets.flags.writeable = False
     return data, offsets

@@ -145,6 +145,16 @@ class LakeFacts:
         family = (schema ^ (schema >> _SHIFT)) * K1 + (of_name ^ (of_name >> _SHIFT)) * K1 * K1 + self.folder
         return family ^ (family >> _SHIFT)
 
+    @cached_property
+    def column_family(self) -> NDArray[np.uint64]:
+        """A number for each column that columns of one name in tables of one family share."""
+        return self.family[self.table_of] + self.names.joined
+
+    @cached_property
+    def column_content(self) -> NDArray[np.uint64]:
+        """A number for each column that columns of one name in tables of the same content share."""
+        return self.fingerprint[self.table_of] + self.names.joined
+
 
 def _kinds_of(numbers: dict[str, NDArray[Any]]) -> NDArray[np.int8]:
     """Return the kind of each column as `ColumnRecords` codes it."""
