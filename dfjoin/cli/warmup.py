@@ -29,12 +29,14 @@ from dfjoin.kernels.boosted_trees import (
     tree_scratch,
 )
 from dfjoin.kernels.lists.mergelist import sum_sets
+from dfjoin.kernels.lists.usefulness import FEATURES
 from dfjoin.kernels.numba._compile import watch
 from dfjoin.kernels.numba.shipped_kernels import SHIPPED, PortableTarget, ship_kernels
 from dfjoin.kernels.records import Sets, Tally, as_read_only
 from dfjoin.lake import Lake
 from dfjoin.programs.program import Program
 from dfjoin.search.exact.posting_lists import ReadAhead
+from dfjoin.search.usefulness.model import model
 from dfjoin.vectors.embedders import to_texts
 from dfjoin.vectors.fasttext_model import TrainingOptions, train_fasttext
 
@@ -209,6 +211,7 @@ def _read_segment(segment: Segment) -> None:
     n_lists = tokens.list_indptr.size - 1
     ReadAhead(tokens.list_columns).prefetch(np.arange(n_lists, dtype=np.uint32), tokens.list_indptr)
     tally = Tally(*(np.zeros(n, np.int32) for n in (n_columns, n_lists, n_columns + 1)))
+    model().scores(np.zeros((1, len(FEATURES))))  # fits of the model alone score features that are known
     sum_sets(np.zeros(1, np.int32), Sets(tokens.set_indptr, tokens.set_lists), tally, np.empty(1, np.int32))
 
 

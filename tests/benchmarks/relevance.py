@@ -27,7 +27,7 @@ from dfjoin.search.params import search_params
 from dfjoin.search.query import make_query
 from dfjoin.search.usefulness import shared_evidence
 from dfjoin.search.usefulness.features import families_of, features_of, query_facts
-from dfjoin.search.usefulness.model import MODEL_FILE, LinearModel, UsefulnessModel
+from dfjoin.search.usefulness.model import MODEL_FILE, LinearModel, UsefulnessModel, model
 from dfjoin.search.usefulness.shared_evidence import count_evidence
 from tests.benchmarks.number_cases import number_cases
 
@@ -80,9 +80,10 @@ def _candidates(lake, frame: pd.DataFrame, label, own_table: str) -> pd.DataFram
     query = replace(make_query(frame[label], snapshot.settings), companions=tuple(map(str, frame.columns)))
     matched, params = MatchedQuery(snapshot, query.values), search_params(threshold=0.0)
     evidence, _ = count_evidence(snapshot, matched, params)
-    found = features_of(snapshot, query_facts(query), evidence)
+    found, _ = features_of(snapshot, query_facts(query), evidence, model().numbers)
     with mock.patch.object(shared_evidence, "weigh_values", _weigh_in_small_lake):
-        alone = features_of(snapshot, query_facts(query), count_evidence(snapshot, matched, params)[0])
+        in_table, _ = count_evidence(snapshot, matched, params)
+        alone, _ = features_of(snapshot, query_facts(query), in_table, model().numbers)
     alone[:, FEATURES.index("same_folder")] = 0.0  # all tables lie in one folder
     rows = pd.DataFrame(found, columns=list(FEATURES))
     rows = rows.assign(**{f"small {name}": alone[:, FEATURES.index(name)] for name in OF_THE_LAKE})

@@ -51,7 +51,6 @@ __all__ = [
     "ModelPart",
     "QueryNumbers",
     "TableNumbers",
-    "compute_features",
     "score_candidates",
     "score_features",
 ]
@@ -91,7 +90,7 @@ _ALL_COLUMNS = math.log(REFERENCE_COLUMNS)
 
 
 class _FeatureColumns(NamedTuple):
-    """The column of each feature in what `compute_features` writes, see `FEATURES`."""
+    """The column of each feature in what `score_candidates` writes, see `FEATURES`."""
 
     information: int = 0
     information_per_value: int = 1
@@ -204,6 +203,9 @@ _NAMED = (
 
 _OF_NUMBERS = (AT.similar_size, AT.refers, AT.same_key_header, AT.alike_header, AT.names_key, AT.measured)
 """Those of them that are zero where the query and the candidate are not both numbers."""
+
+_OF_KEYS = (AT.similar_size, AT.refers, AT.names_key)
+"""Those of them that are larger, or the same, where the candidate is the key of its table."""
 
 
 class ColumnRecords(NamedTuple):
@@ -403,6 +405,15 @@ def _set_table(table, tables, is_new, is_companion, out):
 
 
 @njit_inner
+def _set_header(query, mark, out):
+    """Write what two headers tell of columns of any kind."""
+    is_same = mark & SAME != 0
+    out[AT.no_letters_same_header] = query.has_no_letters and is_same
+    out[AT.same_specific_header] = is_same and not query.is_generic
+    out[AT.disjoint_headers] = mark & DISJOINT != 0
+
+
+@njit_inner
 def _set_numbers(record, query, mark, is_key, by_chance, own, out):
     """Write what headers say of two columns of whole numbers, and of those that they relate how the sets compare."""
     has_number = query.is_number and record[KIND] == 2.0
@@ -438,9 +449,7 @@ def _set_named(known, column, tables, query, marks, by_chance, own, out):
     is_new = known.headers.joined[header] != 0 and not (is_same or is_companion)
     _set_table(table, tables, is_new, is_companion, out)
     _set_numbers(record, query, mark, is_key, by_chance, own, out)
-    out[AT.no_letters_same_header] = query.has_no_letters and is_same
-    out[AT.same_specific_header] = is_same and not query.is_generic
-    out[AT.disjoint_headers] = mark & DISJOINT != 0
+    _set_header(query, mark, out)
     out[AT.header_in_table_name] = of_table & IN_TABLE != 0
     out[AT.header_elsewhere] = not is_same and (is_companion or tables.n_named[table] != 0)
 
@@ -460,31 +469,18 @@ def _most_probable(record, query, model, out):
     return _probability(out, model.score)
 
 
-@njit_lean
-def compute_features(columns, sums, known, tables, query, marks, out):
-    """Compute the features of candidates.
+@njit_inner
+def _most_with_header(record, query, mark, model, values, out):
+    """Return the largest score that a candidate of a known header may have, whatever the name of its table is.
 
-    Parameters
-    ----------
-    columns : ndarray of int64, shape (n,)
-        Columns of one segment.
-    sums : ndarray of int64, shape (n, N_SUMS)
-        What their shared values tell, see `collect_evidence`.
-    known : ColumnRecords
-    tables : TableNumbers
-    query : QueryNumbers
-    marks : ndarray of uint8, shape (n_headers,)
-        Zeros; receives what is known of the headers that were met.
-    out : ndarray of float64, shape (n, len(FEATURES))
-        Receives the features.
-
-    Notes
-    -----
-    O(n), with a handful of words to a name. A header, and the name of a table, is compared with the query's once.
+    `_most_probable` has written the features that the table tells; `values` are by_chance and own, see `_set_values`.
     """
-    for i in range(columns.shape[0]):
-        by_chance, own = _set_values(sums[i], known.records[columns[i]], query, out[i])
-        _set_named(known, columns[i], tables, query, marks, by_chance, own, out[i])
+    may_be_key = (query.is_text_serial or (query.is_number and record[KIND] == 2.0)) and not query.is_generic
+    _set_numbers(record, query, mark, may_be_key, values[0], values[1], out)
+    for feature in _OF_KEYS:
+        out[feature] *= model.most[feature]
+    _set_header(query, mark, out)
+    return _probability(out, model.score)
 
 
 @njit_inner
@@ -504,9 +500,12 @@ def _probability(features, part):
 
 
 @njit_inner
-def _set_scores(features, model, i, out):
-    """Write the scores of one candidate."""
+def _set_scores(features, model, least, i, out):
+    """Write the scores of one candidate; zeros behind a score below the least one that is wanted."""
     score, nothing_new = _probability(features, model.score), features[AT.nothing_new] > 0.0
+    if score < least:
+        out[SCORE, i], out[GAIN, i], out[USEFULNESS, i], out[NOTHING_NEW, i] = score, 0.0, 0.0, 0.0
+        return
     gain = model.floor * model.many_to_many * _EVEN
     if not nothing_new:
         gain = model.floor + (1.0 - model.floor) * _probability(features, model.brings)
@@ -533,39 +532,51 @@ def score_features(features, model, out):
     O(n).
     """
     for i in range(features.shape[0]):
-        _set_scores(features[i], model, i, out)
+        _set_scores(features[i], model, 0.0, i, out)
 
 
 @njit_lean
 def score_candidates(columns, sums, known, tables, query, marks, model, smallest, features, out):
-    """Compute the features of candidates and score them, without keeping the features.
+    """Compute the features of candidates and score them.
 
     Parameters
     ----------
-    columns, sums, known, tables, query, marks
-        As `compute_features` takes them.
+    columns : ndarray of int64, shape (n,)
+        Columns of one segment.
+    sums : ndarray of int64, shape (n, N_SUMS)
+        What their shared values tell, see `collect_evidence`.
+    known : ColumnRecords
+    tables : TableNumbers
+    query : QueryNumbers
+    marks : ndarray of uint8, shape (n_headers,)
+        Zeros; receives what is known of the headers that were met.
     model : ModelNumbers
     smallest : float
-        Of candidates that no name could lift to this score no name is read: their score is a bound below it, the
-        others of their scores are zero.
-    features : ndarray of float64, shape (len(FEATURES),)
-        Scratch, which stays in the nearest cache.
+        Of candidates that no name could lift to this score no name is read, and of those that no name of a table could
+        lift to it none of a table: their score is a bound below it. The others of their scores are zero, as are those
+        of all candidates with a lower score.
+    features : ndarray of float64, shape (n, len(FEATURES)) or (1, len(FEATURES))
+        Receives the features; of one row only those of the last candidate stay, and it stays in the nearest cache.
     out : ndarray of float64, shape (N_SCORES, n)
         Receives the rows SCORE to NOTHING_NEW.
 
     Notes
     -----
     Names lie far apart in memory, what the catalogue says of a column side by side; columns in ascending order read
-    it from front to back. A candidate that has the values of the query and no others is never left out: its table may
-    be a copy of the frame. O(n).
+    it from front to back. A header, and the name of a table, is compared with the query's once. A candidate that has
+    the values of the query and no others is never left out: its table may be a copy of the frame. O(n).
     """
     for i in range(columns.shape[0]):
-        record = known.records[columns[i]]
-        by_chance, own = _set_values(sums[i], record, query, features)
-        if smallest > 0.0 and not (own == 1.0 and record[CARDINALITY] == query.n_values):
-            most = _most_probable(record, query, model, features)
-            if most < smallest:
+        record, row = known.records[columns[i]], features[i % features.shape[0]]
+        by_chance, own = _set_values(sums[i], record, query, row)
+        least = 0.0 if own == 1.0 and record[CARDINALITY] == query.n_values else smallest
+        if least > 0.0:
+            most = _most_probable(record, query, model, row)
+            if most >= least:
+                mark = _marks_of_header(np.int64(record[HEADER]), known.headers, query, marks)
+                most = _most_with_header(record, query, mark, model, (by_chance, own), row)
+            if most < least:
                 out[SCORE, i], out[GAIN, i], out[USEFULNESS, i], out[NOTHING_NEW, i] = most, 0.0, 0.0, 0.0
                 continue
-        _set_named(known, columns[i], tables, query, marks, by_chance, own, features)
-        _set_scores(features, model, i, out)
+        _set_named(known, columns[i], tables, query, marks, by_chance, own, row)
+        _set_scores(row, model, least, i, out)

@@ -144,16 +144,15 @@ def weigh_candidate(candidate: Candidate, is_by_equality: bool = True) -> Candid
     else:
         hit = found.hits.hits.take(np.array([candidate.position]))
         evidence = evidence_of(snapshot, found.matched, hit, is_by_equality)
-    features = features_of(snapshot, query_facts(found.query), evidence)
     weights = model()
-    scores = weights.scores(features)[:, 0]
-    useful = float(scores[USEFULNESS])
+    features, scores = features_of(snapshot, query_facts(found.query), evidence, weights.numbers)
+    useful = float(scores[USEFULNESS, 0])
     if found.useful is not None:
         useful = float(found.useful.usefulness[candidate.position])
     values = dict(zip(FEATURES, features[0].tolist(), strict=True))
     texts = _texts(values, weights.score.contributions(features[0]))
     return CandidateEvidence(
-        float(scores[SCORE]),
+        float(scores[SCORE, 0]),
         useful,
         [text for part, text in texts if part > 0 and text],
         [text for part, text in texts if part < 0 and text],

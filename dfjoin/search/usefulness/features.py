@@ -24,7 +24,6 @@ from dfjoin.kernels.lists.usefulness import (
     ModelNumbers,
     QueryNumbers,
     TableNumbers,
-    compute_features,
     score_candidates,
 )
 from dfjoin.kernels.records import as_read_only
@@ -228,10 +227,8 @@ def _share_with_letters(query: QueryColumn) -> float:
     if n == 0:
         return 1.0
     ends = values.offsets[: n + 1]
-    n_before = np.zeros(int(ends[-1]) + 1, np.int64)
-    np.cumsum(_IS_LETTER[values.data[: int(ends[-1])]], out=n_before[1:])
-    n_at = n_before[ends]
-    return int(np.count_nonzero(n_at[1:] > n_at[:-1])) / n
+    has_letter = np.logical_or.reduceat(_IS_LETTER[values.data[: int(ends[-1])]], ends[:-1])
+    return int(np.count_nonzero(has_letter)) / n
 
 
 class _KernelInputs(NamedTuple):
@@ -245,8 +242,10 @@ class _KernelInputs(NamedTuple):
     marks: NDArray[np.uint8]
 
 
-def features_of(snapshot: Snapshot, facts: QueryFacts, evidence: SharedEvidence) -> NDArray[np.float64]:
-    """Compute the features of candidates.
+def features_of(
+    snapshot: Snapshot, facts: QueryFacts, evidence: SharedEvidence, model: ModelNumbers
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Compute the features of candidates, and score them.
 
     Parameters
     ----------
@@ -254,22 +253,26 @@ def features_of(snapshot: Snapshot, facts: QueryFacts, evidence: SharedEvidence)
     facts : QueryFacts
         Of the query.
     evidence : SharedEvidence
+    model : ModelNumbers
 
     Returns
     -------
-    ndarray of float64, shape (n, len(FEATURES))
+    features : ndarray of float64, shape (n, len(FEATURES))
         A column for each of `FEATURES`.
+    scores : ndarray of float64, shape (N_SCORES, n)
+        As `scores_of` returns them.
 
     Notes
     -----
     No table and no value is read. O(candidates + tables + columns that have a header of the frame).
     """
-    values = np.empty((len(evidence.hits), len(FEATURES)))
+    n = len(evidence.hits)
+    features, scores = np.empty((n, len(FEATURES))), np.empty((N_SCORES, n))
     for places, inputs in _by_segment(snapshot, facts, evidence):
-        own = np.empty((inputs.columns.size, len(FEATURES)))
-        compute_features(*inputs, own)
-        values[places] = own
-    return values
+        kept, own = np.empty((inputs.columns.size, len(FEATURES))), np.empty((N_SCORES, inputs.columns.size))
+        score_candidates(*inputs, model, 0.0, kept, own)
+        features[places], scores[:, places] = kept, own
+    return features, scores
 
 
 def scores_of(
@@ -279,24 +282,23 @@ def scores_of(
 
     Parameters
     ----------
-    snapshot, facts, evidence
+    snapshot, facts, evidence, model
         As in `features_of`.
-    model : ModelNumbers
     smallest : float
-        Of a candidate that no name could lift to this score, the row SCORE has a bound below it.
+        Of a candidate that no name could lift to this score, the row SCORE may have a bound below it.
 
     Returns
     -------
     ndarray of float64, shape (N_SCORES, n)
-        Rows SCORE to NOTHING_NEW, see `dfjoin.kernels.lists.usefulness`. Of a candidate with a bound the other rows
-        are zero: they say nothing of it.
+        Rows SCORE to NOTHING_NEW, see `dfjoin.kernels.lists.usefulness`. Of a candidate with a lower score than
+        `smallest` the other rows are zero: they say nothing of it.
 
     Notes
     -----
-    The cost is that of `features_of`; less with `smallest`, since most candidates share values by chance, and no name
-    is read of them.
+    The cost is that of `features_of`; less with `smallest`, since most candidates share values by chance, and their
+    names are not read.
     """
-    scores, scratch = np.empty((N_SCORES, len(evidence.hits))), np.empty(len(FEATURES))
+    scores, scratch = np.empty((N_SCORES, len(evidence.hits))), np.empty((1, len(FEATURES)))
     for places, inputs in _by_segment(snapshot, facts, evidence):
         own = np.empty((N_SCORES, inputs.columns.size))
         score_candidates(*inputs, model, smallest, scratch, own)
@@ -357,8 +359,7 @@ def families_of(snapshot: Snapshot, hits: Hits) -> tuple[NDArray[np.uint64], NDA
     family, content = np.empty(len(hits), np.uint64), np.empty(len(hits), np.uint64)
     for number, own in hits.by_segment():
         known, columns = facts_of(snapshot.segments[number]), hits.columns[own]
-        rows, headers = known.table_of[columns], known.names.joined[columns]
-        family[own], content[own] = known.family[rows] + headers, known.fingerprint[rows] + headers
+        family[own], content[own] = known.column_family[columns], known.column_content[columns]
     return family, content
 
 

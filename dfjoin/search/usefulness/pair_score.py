@@ -51,7 +51,7 @@ def score_pair(own: QueryColumn, theirs: QueryColumn, is_shared: NDArray[np.bool
     tables = TableNumbers(no_name, n_theirs, n_held, n_held, one, one, unmarked, unmarked.copy())
     known = ColumnRecords(record_of(theirs.profile, len(theirs.values), theirs.is_unique), header)
     numbers = query_numbers(facts, float(weights[:, WEIGHT].sum()) / SCALE)
-    features, out = np.empty(len(FEATURES)), np.empty((N_SCORES, 1))
+    features, out = np.empty((1, len(FEATURES))), np.empty((N_SCORES, 1))
     sums = weights[is_shared].sum(axis=0, keepdims=True)
     columns, marks = np.zeros(1, np.int64), np.zeros(1, np.uint8)
     score_candidates(columns, sums, known, tables, numbers, marks, model().numbers, 0.0, features, out)

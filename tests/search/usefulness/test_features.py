@@ -57,7 +57,7 @@ def asked(lake, frame, label):
 def computed(lake, frame, label):
     """Table and column of every candidate → its features."""
     snapshot, facts, evidence = asked(lake, frame, label)
-    rows = features_of(snapshot, facts, evidence)
+    rows, _ = features_of(snapshot, facts, evidence, model().numbers)
     scores = scores_of(snapshot, facts, evidence, model().numbers)
     assert (scores == model().scores(rows)).all()  # whether the features are kept or not
     found = {}
@@ -136,12 +136,12 @@ def test_the_bound_of_a_score_knows_each_feature_of_it(lake):
             for _, inputs in features._by_segment(*asked(lake, pd.DataFrame(frame), label)):
                 for i in range(inputs.columns.size):
                     one = inputs._replace(columns=inputs.columns[i : i + 1], sums=inputs.sums[i : i + 1])
-                    known, scores = np.full(len(FEATURES), np.nan), np.empty((N_SCORES, 1))
+                    known, scores = np.full((1, len(FEATURES)), np.nan), np.empty((N_SCORES, 1))
                     score_candidates(*one, model().numbers, 2.0, known, scores)
                     if scores[GAIN, 0] == 0:
                         n_bounded += 1
                         of_score = model().numbers.score.chosen
-                        assert [FEATURES[j] for j in of_score if np.isnan(known[j])] == []
+                        assert [FEATURES[j] for j in of_score if np.isnan(known[0, j])] == []
     assert n_bounded > 20
 
 
