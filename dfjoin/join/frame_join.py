@@ -60,15 +60,14 @@ def join_frames(df: pd.DataFrame, other: pd.DataFrame, options: JoinOptions) -> 
         return _join_near(account, right, (labels, right_labels), near, options)
     named = named_keys(df, other, options)
     equal = named if named is not None and len(named[0]) == len(named[1]) else None
+    no_keys: list[tuple[Any, Any]] = []
+    if named is None and not options.is_relation_requested:
+        equal, passed, no_keys = choose_equal_keys(left, right, options.threshold)
+        for columns, reason in passed:
+            account = account.pass_over("", columns, reason)
     is_allowed = options.is_relation_allowed
     if equal is not None and len(equal[0]) > 1:
         is_allowed = options.is_relation_requested  # a composite key is meant whole, and a program may read a part
-    no_keys: list[tuple[Any, Any]] = []
-    if named is None and not options.is_relation_requested:
-        pair, passed, no_keys = choose_equal_keys(left, right, options.threshold)
-        for columns, reason in passed:
-            account = account.pass_over("", columns, reason)
-        equal = None if pair is None else ([pair[0]], [pair[1]])
     if (
         options.pad is None
         and not options.is_relation_requested

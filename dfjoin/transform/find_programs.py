@@ -159,7 +159,7 @@ def find_programs(
     for other in others:
         is_more = is_more_whole(other.wholeness, best.wholeness)
         is_other = any(one.isdisjoint(two) for one, two in zip(other.columns, best.columns, strict=True))
-        if is_more and not is_other and not _has_part(other, best):
+        if is_more and not is_other and not _has_part(other, best) and not _reads_all(best, other):
             best = other
     _warn_of_unread(best, sides)
     return as_result(best, tried)
@@ -191,6 +191,15 @@ def _has_part(composite: AcceptedPrograms, part: AcceptedPrograms) -> bool:
     belong to the key.
     """
     return all(less < more for less, more in zip(part.columns, composite.columns, strict=True))
+
+
+def _reads_all(composite: AcceptedPrograms, other: AcceptedPrograms) -> bool:
+    """Tell whether programs of several columns read all columns that others relate.
+
+    These others are then no more of the key: first letters of a name leave the rest of it out, and are all there is.
+    """
+    pairs = list(zip(other.columns, composite.columns, strict=True))
+    return any(len(more) > 1 for _, more in pairs) and all(less <= more for less, more in pairs)
 
 
 def _check_columns(names: str | Sequence[str] | None, columns: list[Column], argument: str) -> tuple[str, ...]:

@@ -406,3 +406,51 @@ def test_a_word_that_other_values_exchange_is_no_evidence():
     alone, named = [("k", pa.array([f"tramway {city}" for city in cities]))], [("city", pa.array(cities))]
     joined = join_rows(find_programs(alone, named), alone, named)
     assert joined.left_rows.tolist() == joined.right_rows.tolist() and joined.left_rows.size == 10
+
+
+FIRST_NAMES = [
+    "Barack",
+    "George",
+    "William",
+    "James",
+    "Gerald",
+    "Richard",
+    "Lyndon",
+    "John",
+    "Dwight",
+    "Harry",
+    "Boris",
+]
+LAST_NAMES = [
+    "Obama",
+    "Bush",
+    "Clinton",
+    "Carter",
+    "Ford",
+    "Nixon",
+    "Johnson",
+    "Kennedy",
+    "Eisenhower",
+    "Truman",
+    "Lee",
+]
+
+
+@pytest.mark.parametrize(
+    "write",
+    [
+        lambda first, last: f"{last}, {first[0]}.",
+        lambda first, last: f"{first[0]}. {last}",
+        lambda first, last: f"{first[0]}{last}".lower(),
+        lambda first, last: f"{last.upper()} {first[:2]}",
+    ],
+)
+def test_first_letters_of_another_column_are_part_of_the_key(write):
+    first, last = [*FIRST_NAMES, "Mary", "Susan"], [*LAST_NAMES, "Obama", "Ford"]
+    keys = [write(*names) for names in zip(first, last, strict=True)]
+    names = {"first": pa.array(first), "last": pa.array(last)}
+    found = find_programs({"key": pa.array(keys[::-1])}, names)
+    (ranked,) = found.programs
+    assert found.direction == "right_to_left" and set(ranked.program.columns) == {"first", "last"}
+    made = ranked.program.apply([names[column] for column in ranked.program.columns]).to_pylist()
+    assert [text.casefold() for text in made] == [key.casefold() for key in keys]

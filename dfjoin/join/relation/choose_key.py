@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from dfjoin.errors import InvalidParameterError
 from dfjoin.join.keys import KeyColumns
+from dfjoin.join.relation.joint_key import SharedPair, find_joint_key
 from dfjoin.join.relation.key_evidence import (
     is_row_number,
     names_agree,
@@ -35,8 +36,8 @@ class EqualKeys(NamedTuple):
 
     Parameters
     ----------
-    pair : tuple or None
-        Label on the left and on the right.
+    keys : tuple of list or None
+        Labels on the left and on the right.
     passed_over : list of (str, str)
         The best pairs that did not pass, and why.
     no_keys : list of tuple
@@ -44,18 +45,19 @@ class EqualKeys(NamedTuple):
         program or by likeness either.
     """
 
-    pair: tuple[Any, Any] | None
+    keys: tuple[list[Any], list[Any]] | None
     passed_over: list[tuple[str, str]]
     no_keys: list[tuple[Any, Any]]
 
 
 def choose_equal_keys(left: KeyColumns, right: KeyColumns, threshold: float) -> EqualKeys:
-    """Choose the pair of columns that share the most.
+    """Choose the pair of columns that share the most, or the columns that are a key together.
 
     A pair is passed over below the threshold; if its values stand in many rows on both sides, which is no key; and
     if chance may explain what is shared, as with row numbers (`key_evidence.reason_against`), unless other
     columns of the same rows agree (`key_evidence.rows_agree`). The others are ranked by containment, then shared
-    values, then by whether their names agree, then by whether the right column is a key.
+    values, then by whether their names agree, then by whether the right column is a key. Where the best one is no key
+    of the right frame, or there is none, two or three columns may be (`joint_key.find_joint_key`).
 
     Parameters
     ----------
@@ -92,22 +94,29 @@ def choose_equal_keys(left: KeyColumns, right: KeyColumns, threshold: float) -> 
             passed.append((containment, f"{own.name} = {theirs.name}", reason))
         else:
             names_agree = own.name.casefold() == theirs.name.casefold()
-            scored.append(((containment, matched, names_agree, theirs.is_unique), own.label, theirs.label))
+            scored.append(((containment, matched, names_agree, theirs.is_unique), own, theirs))
     passed.sort(key=lambda item: -item[0])
     notes = [(columns, reason) for _, columns, reason in passed[:_MAX_NOTES]]
-    if not scored:
-        return EqualKeys(None, notes, no_keys)
     scored.sort(key=lambda item: item[0], reverse=True)
+    single = (scored[0][1].label, scored[0][2].label) if scored else None
+    if not scored or not scored[0][2].is_unique:
+        joint = find_joint_key(left, right, shared, single, threshold)
+        if joint.labels is not None:
+            parts = {f"{own} = {theirs}" for own, theirs in zip(*joint.labels, strict=True)}
+            return EqualKeys(joint.labels, [note for note in notes if note[0] not in parts], no_keys)
+        if single is not None and joint.reason:
+            notes.insert(0, (f"{single[0]} = {single[1]}", f"{joint.reason}; name it by `on` if that is meant"))
+            return EqualKeys(None, notes, [*no_keys, single])
     if len(scored) > 1 and scored[0][0] == scored[1][0]:
-        pairs = " and ".join(f"{a!r} = {b!r}" for _, a, b in scored[:2])
+        pairs = " and ".join(f"{a.label!r} = {b.label!r}" for _, a, b in scored[:2])
         raise InvalidParameterError(
             f"`on` must be given: {pairs} join equally well (containment {scored[0][0][0]:.3f}); "
             "pass `on` and `right_on`"
         )
-    return EqualKeys((scored[0][1], scored[0][2]), notes, no_keys)
+    return EqualKeys(None if single is None else ([single[0]], [single[1]]), notes, no_keys)
 
 
-def _shared_pairs(left: KeyColumns, right: KeyColumns) -> list[tuple[QueryColumn, QueryColumn, NDArray[np.int64]]]:
+def _shared_pairs(left: KeyColumns, right: KeyColumns) -> list[SharedPair]:
     """List the pairs of columns that share a value, with the number of each own value on the other side or -1."""
     found = []
     own_columns = left.candidates()

@@ -165,16 +165,25 @@ def distinct_pairs(pairs: ValuePairs, allowed: np.ndarray | None) -> list[tuple[
 
 
 def _companions(pair: ColumnPair, chosen: list[tuple[int, int]]) -> list[Column]:
-    """Return up to two other columns whose words are found in the targets of most pairs."""
+    """Return up to two other columns that the targets of most pairs have words of, or their first letters.
+
+    First letters count where the words of the main column leave nothing else: ``J.`` of ``Smith, J.`` begins ``John``.
+    """
     scored = []
     for number, column in enumerate(pair.table):
         if column is pair.main:
             continue
         gains = []
         for left, right in chosen[:20]:
-            (text,), target = pair.texts(left, [column]), pair.wanted(right)
-            words = [w for w in normalize_text(text).replace("-", " ").split() if w in target]
-            gains.append(min(1.0, sum(map(len, words)) / max(1, len(target))))
+            (text, main), target = pair.texts(left, [column, pair.main]), pair.wanted(right)
+            words = normalize_text(text).replace("-", " ").split()
+            n_held = sum(len(word) for word in words if word in target)
+            if not n_held:
+                for word in normalize_text(main).split():
+                    target = target.replace(word, " ")
+                rest = _WORD.findall(target)
+                n_held = sum(map(len, rest)) if all(any(w.startswith(r) for w in words) for r in rest) else 0
+            gains.append(min(1.0, n_held / max(1, len(pair.wanted(right)))))
         if gains and sum(gain > 0 for gain in gains) >= 0.6 * len(gains):
             scored.append((-sum(gains), number, column))
     return [column for _, _, column in sorted(scored)[:2]]
