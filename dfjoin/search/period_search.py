@@ -164,8 +164,9 @@ def _coarser(periods: PeriodColumn | None) -> list[str]:
         return []
     if periods.granularity == "week":
         return ["week"]
-    order = ["week", "month", "quarter", "year"] if periods.granularity in ("day", "second") else []
-    return order or list(GRANULARITIES[GRANULARITIES.index(periods.granularity) :: -1])
+    if periods.granularity in ("day", "second"):
+        return [*(("day",) if periods.granularity == "second" else ()), "week", "month", "quarter", "year"]
+    return list(GRANULARITIES[GRANULARITIES.index(periods.granularity) :: -1])
 
 
 # In the result of a search --------------------------------------------------------------------------------

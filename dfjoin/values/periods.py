@@ -251,6 +251,8 @@ def _spellings(granularity: str) -> Sequence[Callable[[int], str]]:
         )
     if granularity == "week":
         return (_spell_week,)
+    if granularity == "day":
+        return (lambda n: str(np.datetime64(n, "D")),)
     return (
         lambda n: f"{1970 + n // 12}-{n % 12 + 1:02d}",
         lambda n: f"{_MONTHS[n % 12]} {1970 + n // 12}",
@@ -274,7 +276,7 @@ def spell_periods(numbers: NDArray[np.int64], granularity: str) -> list[pd.Serie
     ----------
     numbers : ndarray of int64
         As `PeriodColumn.numbers` gives them.
-    granularity : {"year", "quarter", "month", "week"}
+    granularity : {"year", "quarter", "month", "week", "day"}
 
     Returns
     -------

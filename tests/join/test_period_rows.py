@@ -44,6 +44,19 @@ def test_days_get_the_value_of_their_period(build, rng, way):
     assert f"equal if both lie in the same {granularity}" in str(dfjoin.report(again))
 
 
+def test_moments_get_the_value_of_their_day(build, rng):
+    days = pd.date_range("1999-11-20", periods=90)
+    table = pd.DataFrame({"date": days[::-1].date, "rate_of_it": rng.normal(size=90)})
+    moments = days[5:80] + pd.to_timedelta(rng.integers(0, 86_400, 75), unit="s")
+    df = pd.DataFrame({"at": moments.append(moments[:9] + pd.Timedelta("1us")), "v": 0.5})
+    lake = build({"rates": table})
+    joined = df.auto_join(lake, on="at")
+    by_day = pd.Series(table["rate_of_it"].to_numpy(), pd.to_datetime(table["date"]))
+    np.testing.assert_allclose(joined["rate_of_it"], by_day[df["at"].dt.normalize()])
+    assert "equal if both lie in the same day" in str(dfjoin.report(joined))
+    assert df.discover_joinable("at", lake)["period"].to_list() == ["day"]
+
+
 def test_periods_of_other_spellings_meet(build, rng):
     periods, table = series("M", lambda p: p.strftime("%B %Y"), rng)
     lake = build({"rates": table})
