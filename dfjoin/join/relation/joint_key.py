@@ -42,7 +42,7 @@ class JointKey(NamedTuple):
     reason: str = ""
 
 
-class _Part(NamedTuple):
+class _KeyPart(NamedTuple):
     own: QueryColumn
     theirs: QueryColumn
     n_matched: int
@@ -59,10 +59,10 @@ class _Part(NamedTuple):
         return self.has_equal_name or self.own.profile.kind == "text"
 
 
-class _Joint(NamedTuple):
+class _JointRows(NamedTuple):
     """What parts are worth together: rows of the right for each key, keys, keys that match, and those expected."""
 
-    parts: tuple[_Part, ...]
+    parts: tuple[_KeyPart, ...]
     is_right_key: bool
     is_left_key: bool
     n_keys: int
@@ -148,7 +148,7 @@ def find_joint_key(
     return JointKey(None, apart)
 
 
-def _parts(shared: Sequence[SharedPair], threshold: float) -> list[_Part]:
+def _parts(shared: Sequence[SharedPair], threshold: float) -> list[_KeyPart]:
     """Return the pairs of columns that may be parts of a key, those whose names agree first."""
     found = []
     for own, theirs, numbers in shared:
@@ -159,7 +159,7 @@ def _parts(shared: Sequence[SharedPair], threshold: float) -> list[_Part]:
         agrees = has_equal_name or names_agree(own.name, theirs.name)
         agrees = agrees or (is_year_name(own.name) and is_year_name(theirs.name))
         if agrees or not reason_against(own, theirs, n_matched, 1.0, len(shared)):
-            found.append(_Part(own, theirs, n_matched, has_equal_name, agrees))
+            found.append(_KeyPart(own, theirs, n_matched, has_equal_name, agrees))
     for is_named in (lambda part: part.has_equal_name, lambda part: part.agrees):
         mine = {part.own.label for part in found if is_named(part)}
         others = {part.theirs.label for part in found if is_named(part)}
@@ -167,7 +167,7 @@ def _parts(shared: Sequence[SharedPair], threshold: float) -> list[_Part]:
     return sorted(found, key=lambda part: (not part.agrees, -part.containment))[:_MOST_PARTS]
 
 
-def _joined(left: KeyColumns, right: KeyColumns, parts: tuple[_Part, ...]) -> _Joint:
+def _joined(left: KeyColumns, right: KeyColumns, parts: tuple[_KeyPart, ...]) -> _JointRows:
     """Count the keys that parts make together, and those that would match if the columns were independent."""
     mine, theirs = left.index([part.own.label for part in parts]), right.index([part.theirs.label for part in parts])
     partners = theirs.match(mine.parts)
@@ -186,7 +186,7 @@ def _joined(left: KeyColumns, right: KeyColumns, parts: tuple[_Part, ...]) -> _J
         numbers, rows = theirs.value_codes(number, own), own.row_counts()
         held = np.bincount(numbers[numbers >= 0], rows[numbers >= 0], len(other))
         expected *= held[other.codes[first_rows]] / max(1, int(rows.sum()))
-    return _Joint(
+    return _JointRows(
         parts,
         bool(own_counts.sum() >= NEARLY_EVERY * n_pairs),
         bool(counts.sum() >= NEARLY_EVERY * n_pairs),
@@ -196,7 +196,7 @@ def _joined(left: KeyColumns, right: KeyColumns, parts: tuple[_Part, ...]) -> _J
     )
 
 
-def _best(found: Sequence[_Joint], needed: float) -> _Joint | None:
+def _best(found: Sequence[_JointRows], needed: float) -> _JointRows | None:
     """Return the best key of which chance does not explain that its values stand together, if there is one."""
     kept = [
         joint
