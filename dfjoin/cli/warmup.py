@@ -29,6 +29,7 @@ from dfjoin.kernels.boosted_trees import (
     tree_scratch,
 )
 from dfjoin.kernels.lists.mergelist import sum_sets
+from dfjoin.kernels.lists.paging import cold_blocks
 from dfjoin.kernels.lists.usefulness import FEATURES
 from dfjoin.kernels.numba._compile import watch
 from dfjoin.kernels.numba.shipped_kernels import SHIPPED, PortableTarget, ship_kernels
@@ -206,10 +207,11 @@ def _train() -> None:
 
 
 def _read_segment(segment: Segment) -> None:
-    """Use what a search of a small lake does without: read-ahead of posting lists, and the sum of sets."""
+    """Use what a search of a small lake does without: read-ahead of posting lists and tokens, and the sum of sets."""
     tokens, n_columns = segment.tokens, segment.n_columns
     n_lists = tokens.list_indptr.size - 1
     ReadAhead(tokens.list_columns).prefetch(np.arange(n_lists, dtype=np.uint32), tokens.list_indptr)
+    cold_blocks(tokens.hash[:1], tokens.directory, tokens.hash.size, np.zeros(1, np.uint8), np.empty(1, np.int64))
     tally = Tally(*(np.zeros(n, np.int32) for n in (n_columns, n_lists, n_columns + 1)))
     model().scores(np.zeros((1, len(FEATURES))))  # fits of the model alone score features that are known
     sum_sets(np.zeros(1, np.int32), Sets(tokens.set_indptr, tokens.set_lists), tally, np.empty(1, np.int32))
