@@ -134,6 +134,17 @@ def test_composite_keys_codes_and_nulls_by_evidence(spark, in_spark):
     assert rows(own.auto_join(others, **options)) == rows(mine.auto_join(theirs, **options))
 
 
+def test_columns_that_are_a_key_together_are_found_as_in_pandas(spark):
+    spark_ext.enable(spark)
+    cells = [(land, year) for land in ("Peru", "Chad", "Oman", "Laos") for year in range(2000, 2006)]
+    lands, years = map(list, zip(*cells, strict=True))
+    mine, own = pair(spark, land=lands, year=years, v=[0.5] * 24)
+    theirs, others = pair(spark, year=years[::-1], country=lands[::-1], w=list(range(24)))
+    joined = own.auto_join(others)
+    assert joined.columns == ["land", "year", "v", "w"]
+    assert rows(joined) == rows(mine.auto_join(theirs)) and "1:1: 24 of 24" in str(spark_ext.report(joined))
+
+
 @pytest.mark.parametrize("size", ["small", "large"])
 def test_single_words_beside_texts_with_white_space(spark, size, request):
     """No key of the right side has a space: white space at the ends of the left ones is removed, inside it parts words."""
