@@ -213,7 +213,8 @@ def register_functions(spark: SparkSession, *, indexes: str | list[str] | None =
     segment is read by a task of its own.
 
     Each batch of rows sees the latest version of an index. Wrong arguments of ``dfjoin_discover`` and wrong options are
-    found when a query is analysed, those of the other functions when it runs.
+    found when a query is analysed. Those of the functions of columns are found by the first task that runs: Spark asks
+    nothing of them before. The last line of the error is one sentence that says what is wrong.
 
     Parameters
     ----------

@@ -14,6 +14,7 @@ from pyspark.sql.types import StructType
 from dfjoin.errors import InvalidParameterError, shortlist
 from dfjoin.store.overview import columns_of, tables_of
 from dfjoin.store.snapshot import Snapshot
+from spark_ext.jobs import in_one_sentence
 from spark_ext.opened_indexes import open_version, require_allowed
 
 __all__ = ["LakeCatalogSource", "catalog_source"]
@@ -40,16 +41,18 @@ class _CatalogReader(DataSourceReader):
         self._content = content
         self._version = version
 
+    @in_one_sentence
     def partitions(self) -> list[_Segment]:
         """Return the segments of the version: every task reads the same one."""
         snapshot = open_version(self._index, self._version)
         return [_Segment(snapshot.version, number) for number in range(len(snapshot.segments))]
 
+    @in_one_sentence
     def read(self, partition: Any) -> Iterator[pa.RecordBatch]:
         """Read the catalogue of a segment."""
         snapshot = open_version(self._index, partition.version)
         meta = snapshot.manifest.segments[partition.number]
-        yield from _catalog(_of_segments(snapshot, (meta,)), self._content).to_batches(max_chunksize=65_536)
+        return iter(_catalog(_of_segments(snapshot, (meta,)), self._content).to_batches(max_chunksize=65_536))
 
 
 def _of_segments(snapshot: Snapshot, metas: tuple[Any, ...]) -> Snapshot:
@@ -108,6 +111,7 @@ class LakeCatalogSource(DataSource):
             raise InvalidParameterError(f"`version` must be the number of a version, 1 or more, got {version!r}")
         return index, content, None if version is None else int(version)
 
+    @in_one_sentence
     def schema(self) -> StructType:
         """Return the columns of the catalogue, which are the same for every lake."""
         from pyspark.sql.pandas.types import from_arrow_schema
@@ -115,6 +119,7 @@ class LakeCatalogSource(DataSource):
         index, content, version = self._asked()
         return from_arrow_schema(_catalog(_of_segments(open_version(index, version), ()), content).schema)
 
+    @in_one_sentence
     def reader(self, schema: StructType) -> DataSourceReader:
         """Return what reads it."""
         return _CatalogReader(*self._asked())

@@ -8,6 +8,7 @@ from typing import Any
 import pyarrow as pa
 
 from spark_ext.jobs import in_tasks, n_cores, this_python
+from spark_ext.probe import require_index
 
 __all__ = ["join_arrays", "join_index"]
 
@@ -105,7 +106,9 @@ def join_index(spark: Any, index: str, threshold: float, min_cardinality: int, t
     from dfjoin.store.snapshot import open_snapshot
 
     options = containment_options(threshold, None)
-    version = open_snapshot(index).version
+    snapshot = open_snapshot(index)
+    require_index(spark, snapshot, "join here, as dfjoin.open_lake(index).containment_join() does")
+    version = snapshot.version
     n = tasks or _TASKS_FOR_CORES * n_cores(spark)
 
     def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

@@ -15,6 +15,7 @@ from dfjoin.errors import InvalidParameterError, InvalidTypeError
 from dfjoin.search.column_search import search_queries
 from dfjoin.search.params import search_params
 from dfjoin.search.result_frame import RESULT_COLUMNS, USEFUL_COLUMNS
+from spark_ext.jobs import in_one_sentence
 from spark_ext.opened_indexes import newest_snapshot, require_allowed
 from spark_ext.queries import is_searchable, query_column
 from spark_ext.transfer import quoted
@@ -56,6 +57,7 @@ class DiscoverFunction:
         self._counts: dict[Any, int] = {}
 
     @staticmethod
+    @in_one_sentence
     def analyze(
         table: AnalyzeArgument, column: AnalyzeArgument, lake: AnalyzeArgument, k: AnalyzeArgument | None = None
     ) -> _Analyzed:
@@ -83,6 +85,7 @@ class DiscoverFunction:
         selected = [SelectedColumn(quoted(name))]
         return _Analyzed(schema, withSinglePartition=True, select=selected, name=name, index=lake.value, k=n_wanted)
 
+    @in_one_sentence
     def eval(self, table: Any, column: str, lake: str, k: int = 10) -> None:
         """Take a row."""
         value = table[0]
@@ -95,6 +98,7 @@ class DiscoverFunction:
                 "sdf.discover_joinable(...), which has no such limit"
             )
 
+    @in_one_sentence
     def terminate(self) -> Iterator[tuple[Any, ...]]:
         """Search."""
         asked, snapshot = self._analyzed, newest_snapshot(self._analyzed.index)
@@ -104,7 +108,7 @@ class DiscoverFunction:
         query = query_column(asked.name, values, counts, snapshot.settings, params, ())
         frame = search_queries(snapshot, [query], params, is_first=False).reindex(columns=list(_COLUMNS))
         arrays = pa.Table.from_pandas(frame, preserve_index=False).to_pydict()
-        yield from zip(*(arrays[name] for name in _COLUMNS), strict=True)
+        return zip(*(arrays[name] for name in _COLUMNS), strict=True)
 
 
 def discover_function(allowed: frozenset[str] | None) -> type[DiscoverFunction]:
@@ -114,6 +118,7 @@ def discover_function(allowed: frozenset[str] | None) -> type[DiscoverFunction]:
 
     class AllowedDiscoverFunction(DiscoverFunction):
         @staticmethod
+        @in_one_sentence
         def analyze(
             table: AnalyzeArgument, column: AnalyzeArgument, lake: AnalyzeArgument, k: AnalyzeArgument | None = None
         ) -> _Analyzed:

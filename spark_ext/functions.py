@@ -6,6 +6,7 @@ See `spark_ext.register_functions` for their signatures.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import lru_cache
@@ -17,7 +18,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 from pyspark.sql import functions as F
 
-from dfjoin.errors import InvalidParameterError
+from dfjoin.errors import InvalidParameterError, InvalidTypeError
 from dfjoin.kernels.sets.minhash import draws_of, sign_lists
 from dfjoin.programs.program import Program
 from dfjoin.search.embedding.near_search import embedder_of
@@ -224,36 +225,49 @@ def _matrices(one: pa.Array, other: pa.Array) -> Iterator[tuple[NDArray[np.int64
         yield rows, chosen[0].reshape(-1, width), chosen[1].reshape(-1, width)
 
 
-_PYTHON: dict[str, tuple[Callable[..., pa.Array], str]] = {
-    "dfjoin_normalize": (_normalize, "string"),
-    "dfjoin_containment": (_containment, "double"),
-    "dfjoin_jaccard": (_jaccard, "double"),
-    "dfjoin_minhash": (_minhash, "array<bigint>"),
-    "dfjoin_minhash_containment": (_minhash_containment, "double"),
-    "dfjoin_embed": (_embed, "array<float>"),
-    "dfjoin_distance": (_distance, "double"),
-    "dfjoin_transform": (_transform, "string"),
+_FUNCTIONS: dict[str, tuple[Callable[..., pa.Array], str, str]] = {
+    "dfjoin_normalize": (_normalize, "string", "value [, index]"),
+    "dfjoin_containment": (_containment, "double", "array, array"),
+    "dfjoin_jaccard": (_jaccard, "double", "array, array"),
+    "dfjoin_minhash": (_minhash, "array<bigint>", "array [, index]"),
+    "dfjoin_minhash_containment": (_minhash_containment, "double", "array, number, array, number"),
+    "dfjoin_embed": (_embed, "array<float>", "value, index"),
+    "dfjoin_distance": (_distance, "double", "array, array [, text]"),
+    "dfjoin_transform": (_transform, "string", "text, value"),
 }
-_OPTIONAL = {"dfjoin_normalize": 1, "dfjoin_minhash": 1, "dfjoin_distance": 2}
-"""Function → its arguments that are not optional; one more may be given."""
+"""SQL function → what carries it out, the type of its result, and the kinds of its arguments (an index is a text)."""
+
+_IS_OF_KIND: dict[str, Callable[[pa.DataType], bool]] = {
+    "value": lambda _type: True,
+    "array": lambda type_: pa.types.is_list(type_) or pa.types.is_large_list(type_),
+    "text": lambda type_: pa.types.is_string(type_) or pa.types.is_large_string(type_),
+    "number": lambda type_: pa.types.is_integer(type_) or pa.types.is_floating(type_) or pa.types.is_decimal(type_),
+}
 
 
-_OF_INDEX = ("dfjoin_normalize", "dfjoin_minhash", "dfjoin_embed")
-"""Functions whose second argument names an index."""
+def _completed(name: str, arrays: tuple[pa.Array, ...], allowed: frozenset[str] | None) -> tuple[pa.Array, ...]:
+    """Return the arguments of a SQL function, nulls for one that was left out; raise unless it takes them."""
+    written = _FUNCTIONS[name][2]
+    kinds = re.findall(r"\w+", written)
+    fits = len(kinds) - written.count("[") <= len(arrays) <= len(kinds)
+    for kind, array in zip(kinds, arrays, strict=False):
+        fits &= pa.types.is_null(array.type) or _IS_OF_KIND["text" if kind == "index" else kind](array.type)
+    if not fits:
+        types = ", ".join(str(array.type) for array in arrays)
+        raise InvalidTypeError(f"the arguments must be {name}({written}), got {name}({types})")
+    arrays += tuple(pa.nulls(len(arrays[0]), pa.string()) for _ in kinds[len(arrays) :])
+    if "index" in kinds:
+        for index in arrays[1].unique().drop_null().to_pylist():
+            require_allowed(index, allowed)
+    return arrays
 
 
 def _function(name: str, allowed: frozenset[str] | None) -> Any:
     """Make a function of Spark of one of Arrow arrays, which opens the allowed indexes alone; None: any."""
-    run, type_ = _PYTHON[name]
-    n_needed = _OPTIONAL.get(name)
+    run, type_, _ = _FUNCTIONS[name]
 
     def call(*arrays):  # type: ignore[no-untyped-def]
-        if n_needed == len(arrays):
-            arrays = (*arrays, pa.nulls(len(arrays[0]), pa.string()))
-        if name in _OF_INDEX:
-            for index in arrays[1].unique().drop_null().to_pylist():
-                require_allowed(index, allowed)
-        return run(*arrays)
+        return run(*_completed(name, arrays, allowed))
 
     return arrow_function(call, type_)
 
@@ -261,7 +275,7 @@ def _function(name: str, allowed: frozenset[str] | None) -> Any:
 def register_functions(spark: Any, allowed: frozenset[str] | None = None) -> None:
     """Carry out `spark_ext.register_functions`."""
     with this_python(spark):
-        for name in _PYTHON:
+        for name in _FUNCTIONS:
             spark.udf.register(name, _function(name, allowed))
         table_function = F.udtf(discover_function(allowed))
         for name in ("dfjoin_discover", "discover_joinable"):

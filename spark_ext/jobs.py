@@ -3,23 +3,39 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import logging
 import re
 import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, ParamSpec, TypeVar
 from weakref import WeakKeyDictionary
 
 import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark.sql import functions as F
 
+from dfjoin.errors import DfjoinError
 from spark_ext.session import without_pandas_warning
 from spark_ext.transfer import collect, context_of, to_spark
 
-__all__ = ["TAG", "arrow_function", "described", "in_tasks", "is_local", "kept", "n_cores", "task_keys", "this_python"]
+__all__ = [
+    "TAG",
+    "arrow_function",
+    "described",
+    "in_one_sentence",
+    "in_tasks",
+    "is_local",
+    "kept",
+    "n_cores",
+    "task_keys",
+    "this_python",
+]
+
+_P = ParamSpec("_P")
+_T = TypeVar("_T")
 
 TAG = "dfjoin"
 """Tag of every job, by which they are cancelled; also their group where the caller has set none."""
@@ -147,12 +163,31 @@ def kept(frame: Any) -> Iterator[Any]:
             frame.unpersist()
 
 
+def in_one_sentence(run: Callable[_P, _T]) -> Callable[_P, _T]:
+    """Make a function raise errors of dfjoin without the lines of code that they come from.
+
+    Spark shows whoever wrote the SQL all of these, and the sentence that tells what is wrong behind them.
+    """
+
+    @functools.wraps(run)
+    def call(*arguments: _P.args, **named: _P.kwargs) -> _T:
+        try:
+            return run(*arguments, **named)
+        except DfjoinError as error:
+            told = error
+        told.__context__ = None
+        raise told.with_traceback(None)
+
+    return call
+
+
 def arrow_function(run: Callable[..., pa.Array], type_: str) -> Any:
     """Make a function of Spark of one of Arrow arrays, where `this_python` says which Python it runs in.
 
     Times come as the session's clock shows them.
     """
 
+    @in_one_sentence
     def call(*columns):  # type: ignore[no-untyped-def]
         return run(*(_plain(column) for column in columns))
 

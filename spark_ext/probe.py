@@ -6,7 +6,7 @@ import json
 import re
 import sys
 import uuid
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
@@ -14,13 +14,14 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 import pyarrow as pa
+from pyspark.sql import functions as F
 
 from dfjoin._version import __version__
 from dfjoin.errors import DfjoinWarning, EngineError, InvalidParameterError, warn
 from dfjoin.ingest.at_store import store_place
 from dfjoin.store.snapshot import Snapshot
 from dfjoin.values.unicode import UNICODE_VERSION
-from spark_ext.jobs import described, in_tasks, is_local, n_cores
+from spark_ext.jobs import described, is_local, n_cores, this_python
 from spark_ext.transfer import collect
 
 __all__ = [
@@ -145,13 +146,15 @@ def warn_of_workers(spark: Any) -> None:
         )
 
 
-def require_index(spark: Any, snapshot: Snapshot) -> None:
+def require_index(spark: Any, snapshot: Snapshot, otherwise: str = 'pass where="driver"') -> None:
     """Raise unless all workers find the same version of an index at the same place.
 
     Parameters
     ----------
     spark : SparkSession
     snapshot : Snapshot
+    otherwise : str
+        What to do where executors cannot read it.
 
     Raises
     ------
@@ -172,8 +175,8 @@ def require_index(spark: Any, snapshot: Snapshot) -> None:
     if lacking:
         hosts, reason = ", ".join(sorted(lacking)), next(iter(lacking.values()))
         raise InvalidParameterError(
-            f'`where` "cluster" works in tasks, and they do not find the index at {asked[0]!r} on {hosts} '
-            f'({reason}); put it where executors read it, or pass where="driver"'
+            f"the index must lie where tasks read it, and they do not find it at {asked[0]!r} on {hosts} ({reason}); "
+            f"put it where executors read it, or {otherwise}"
         )
     _fit[spark].add(asked)
 
@@ -182,7 +185,9 @@ def _ask(spark: Any, asked: dict[str, Any]) -> list[dict[str, Any]]:
     """Ask the workers, see `_look`; raise unless all have what dfjoin needs."""
     with described(spark, "look at the workers"):
         n = n_cores(spark)
-        frame = in_tasks(spark.range(0, n, 1, n), _look(asked), "facts string")
+        with this_python(spark):
+            look = F.udf(_look(asked), "string", useArrow=False)  # workers may lack pyarrow, or have one that fails
+            frame = spark.range(0, n, 1, n).select(look("id"))
         found = [json.loads(text) for text in collect_or_explain(frame, _REMEDY).column(0).to_pylist()]
     _require_fit(found)
     _fit.setdefault(spark, set())
@@ -200,7 +205,7 @@ def _look(asked: dict[str, Any]) -> Any:
         place and the version of one to open.
     """
 
-    def look(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    def look(_task: int) -> str:
         import importlib
         import json
         import os
@@ -208,8 +213,6 @@ def _look(asked: dict[str, Any]) -> Any:
         import socket
         import unicodedata
         import uuid
-
-        import pyarrow as pa
 
         versions = {"python": platform.python_version(), "unicode": unicodedata.unidata_version}
         problems = {}
@@ -252,8 +255,7 @@ def _look(asked: dict[str, Any]) -> Any:
                 facts["index"] = snapshots.open_snapshot(*asked["index"]).manifest.index_uuid
             except Exception as error:
                 facts["index"] = str(error)
-        for _ in batches:
-            yield pa.record_batch([pa.array([json.dumps(facts)], pa.string())], names=["facts"])
+        return json.dumps(facts)
 
     return look
 

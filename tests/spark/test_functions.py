@@ -131,6 +131,38 @@ def test_the_table_function_is_the_search(spark, sql, example_lake):
         spark.sql(f"SELECT * FROM dfjoin_discover(TABLE(SELECT array(1) AS c), 'c', '{example_lake.path}')")
 
 
+def test_wrong_arguments_are_told_in_one_sentence(spark, sql, example_lake):
+    """The lines of code that an error comes from are nothing to whoever wrote the SQL."""
+    for wrong, message in (
+        ("dfjoin_distance(array(1F), array(1F), 'nope')", "`metric` must be one of 'euclidean', 'angular', got 'nope'"),
+        (
+            "dfjoin_distance('a', 'b')",
+            "must be dfjoin_distance(array, array [, text]), got dfjoin_distance(string, string)",
+        ),
+        ("dfjoin_minhash('a')", "must be dfjoin_minhash(array [, index]), got dfjoin_minhash(string)"),
+        ("dfjoin_normalize()", "must be dfjoin_normalize(value [, index]), got dfjoin_normalize()"),
+        ("dfjoin_normalize('a', 'b', 'c')", "got dfjoin_normalize(string, string, string)"),
+        ("dfjoin_normalize('a', 5)", "got dfjoin_normalize(string, int32)"),
+        ("dfjoin_minhash_containment(array(1L), 'x', array(1L), 2)", "not null>, string, list<"),
+        ("dfjoin_normalize('a', '/no/such')", "there is no dfjoin index at `/no/such`"),
+        ("dfjoin_embed('a', null)", "`index` of dfjoin_embed must name the index"),
+        ("dfjoin_transform('{}', 'a')", "a program must have version"),
+    ):
+        with pytest.raises(Exception) as caught:
+            sql(f"select {wrong}")
+        lines = [line for line in str(caught.value).splitlines() if line.strip()]
+        (told,) = (line for line in lines if line.startswith("dfjoin.errors."))
+        assert message in told
+        assert sum(line.startswith("  File ") for line in lines) == 1, wrong
+    for wrong in (
+        lambda: spark.read.format("dfjoin").load("/no/such"),
+        lambda: spark.sql("SELECT * FROM dfjoin_discover(TABLE(SELECT 'a' AS c), 'c', '/no/such')"),
+    ):
+        with pytest.raises(Exception, match="there is no dfjoin index at `/no/such`") as caught:
+            wrong()
+        assert str(caught.value).count("  File ") == 1
+
+
 def test_functions_see_the_newest_version(spark, sql, build, tmp_path):
     """Workers live long: what they opened for one query is of no use for the next one."""
     names = ["Ann", "Bob", "Cem", "Dan"]

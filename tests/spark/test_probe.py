@@ -78,6 +78,31 @@ def test_the_task_needs_nothing_of_dfjoin():
     assert b"spark_ext.probe" not in shipped.replace(b"spark_ext.probe\x94\x8c", b"")
 
 
+def test_a_worker_whose_pyarrow_fails_still_answers(spark, tmp_path, monkeypatch):
+    """A task of Arrow would fail there, and be repeated until it comes to another machine, which knows nothing of it."""
+    look = module._look
+
+    def without_pyarrow(asked):
+        answer = look(asked)
+
+        def run(task):
+            import sys
+
+            own = {name: sys.modules.pop(name) for name in list(sys.modules) if name.split(".")[0] == "pyarrow"}
+            sys.modules["pyarrow"] = None
+            try:
+                return answer(task)
+            finally:
+                sys.modules.update(own) if own else sys.modules.pop("pyarrow")
+
+        return run
+
+    monkeypatch.setattr(module, "_fit", {})
+    monkeypatch.setattr(module, "_look", without_pyarrow)
+    with pytest.raises(EngineError, match="`pyarrow` cannot be imported there: ModuleNotFoundError"):
+        probe_workers(spark, tmp_path)
+
+
 def test_a_place_that_workers_do_not_see(spark, tmp_path, monkeypatch):
     """Stands for a worker elsewhere: the place that it looks at is another one."""
     look = module._look
