@@ -13,6 +13,7 @@ from dfjoin.values.normalize import normalize_column
 from dfjoin.vectors.embedders import to_texts, unit_rows
 from dfjoin.vectors.metrics import METRICS
 from tests.oracles.places import haversine
+from tests.oracles.spelling import spelling_distance
 
 PLACES = {"mode": "embedding", "radius_unit": "km"}
 NAMES = pd.DataFrame({"name": ["Switzerlnd", "Portugall", "Atlantis", None]})
@@ -160,6 +161,20 @@ def test_metrics(metric, radius, codes):
     plan = wide.attrs["dfjoin"]["plan"]
     assert f"{radius:g} (fraction), {metric}" in str(dfjoin.report(wide))
     pd.testing.assert_frame_equal(names.auto_join(lands, plan=plan), wide)
+
+
+@pytest.mark.parametrize(("metric", "radius"), [("edit", 0.6), ("tokens", 0.5), ("jaccard", 0.9)])
+def test_the_nearest_text_is_that_of_all_pairs(metric, radius):
+    rng = np.random.default_rng(3)
+    words = [" ".join("".join(rng.choice(list("abc "), rng.integers(3, 12))).split()) for _ in range(120)]
+    left, right = (sorted(set(some) - {""}) for some in (words[:60], words[40:]))
+    other, keys = pd.DataFrame({"b": right, "partner": right}), {"on": "a", "right_on": "b"}
+    wide = pd.DataFrame({"a": left}).auto_join(other, **keys, mode="fuzzy", metric=metric, radius=radius)
+    found = dict(zip(wide["a"], wide["partner"].fillna(""), strict=True))
+    for text in left:
+        near = {(spelling_distance(text, one, metric, "fraction") if one != text else -1.0, one) for one in right}
+        gap, partner = min(near)
+        assert found[text] == (partner if gap <= radius else "")
 
 
 def test_a_metric_without_a_name_is_no_default():

@@ -258,7 +258,7 @@ def compare_texts(queries, candidates, n, texts, limit, scratch, lists, pairs):
     limit : TextLimit
     scratch : CompareScratch
     lists : KnownLists
-        Texts whose list the query text has met are left out.
+        Texts whose list the query text has met are left out once it has enough pairs.
     pairs : SpelledPairs
         Output, in the order of the candidates; room for all of them.
 
@@ -277,8 +277,9 @@ def compare_texts(queries, candidates, n, texts, limit, scratch, lists, pairs):
         q, text = candidates.queries[i], candidates.texts[i]
         if q != before:
             before, n_blocks = q, _prepare(queries, q, limit, scratch)
-        if lists.of_text.size and (is_known(lists, q, text) or lists.met[lists.of_text[text]] == q):
-            continue
+        if lists.of_text.size and lists.counts[q] >= lists.least:
+            if is_known(lists, q, text) or lists.met[lists.of_text[text]] == q:
+                continue
         own, other = np.int64(queries.sizes[q]), np.int64(texts.sizes[text])
         if limit.is_grams:
             shared = _shared_grams(texts, text, scratch)
@@ -303,4 +304,5 @@ def compare_texts(queries, candidates, n, texts, limit, scratch, lists, pairs):
             if lists.of_text.size:
                 lists.met[lists.of_text[text]] = q
                 lists.last[q] = lists.of_text[text]
+                lists.counts[q] += 1
     return n_found

@@ -86,12 +86,18 @@ class KnownLists(NamedTuple):
         Changed: the list that each query text has met last; -1 at first.
     met : ndarray of int64, shape (n_lists,)
         Changed: the last query text that met a text of the list; -1 at first.
+    counts : ndarray of int64, shape (n_query_texts,)
+        Changed: pairs of each query text; 0 at first.
+    least : int
+        Pairs of a query text that are wanted in any case.
     """
 
     of_text: NDArray[np.int64]
     of_query: NDArray[np.int64]
     last: NDArray[np.int64]
     met: NDArray[np.int64]
+    counts: NDArray[np.int64]
+    least: int
 
 
 class TextLimit(NamedTuple):
@@ -465,7 +471,7 @@ def _near_block(texts, start, end, queries, q, most):
 
 @njit_inner
 def is_known(lists, query, text):
-    """Tell whether the list of a text is that of the query text, or the one that it has met last.
+    """Tell whether a query text has enough pairs, and the list of a text is its own or the one that it has met last.
 
     Parameters
     ----------
@@ -481,7 +487,7 @@ def is_known(lists, query, text):
     O(1).
     """
     own = lists.of_text[text]
-    return own == lists.of_query[query] or own == lists.last[query]
+    return lists.counts[query] >= lists.least and (own == lists.of_query[query] or own == lists.last[query])
 
 
 @njit_lean
@@ -496,7 +502,7 @@ def propose_texts(queries, begin, stop, texts, limit, lists, most, candidates, s
     texts : ScanTexts
     limit : TextLimit
     lists : KnownLists
-        Texts whose list the query text has met last, or holds itself, are left out.
+        Texts whose list the query text has met last, or holds itself, are left out once it has enough pairs.
     most : ndarray of int64, shape (stop - begin,)
         Scratch.
     candidates : TextCandidates

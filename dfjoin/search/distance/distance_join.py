@@ -118,19 +118,24 @@ class DistanceKeys(ABC):
         """Return distances in the unit of the user; those of equal keys are zero."""
         return np.maximum(distances, 0.0)
 
+    def closest(self, keys: Any) -> NearPairs:
+        """Pair the frame's keys with keys within the radius, at least with all that are nearest to each."""
+        return self.near(keys)
+
     def nearest(self, keys: Any) -> NearPairs:
         """Pair each key of the frame with the nearest key of a table within the radius, of several the smallest."""
-        return nearest_pairs(*self.near(keys))
+        return nearest_pairs(*self.closest(keys))
 
     def ordered(self, keys: Any) -> NDArray[np.int64] | None:
         """Return in which order keys of a table are taken that are equally near; None: in that of their numbers."""
         return None
 
     def may_join(self, parts: Sequence[ValueSet]) -> NDArray[np.bool_]:
-        """Tell of each row of a table, by the canonical values of its key columns, whether a key is near."""
+        """Tell of each row of a table, by the canonical values of its key columns, whether its key may be a partner."""
         keys, codes, n = self.read(parts)
         found = np.zeros(n + 1, bool)  # the last one serves code -1, the null
-        found[self.near(keys).right] = True
+        near = self.closest(keys) if self.partners == PARTNERS[0] else self.near(keys)
+        found[near.right] = True
         return found[codes]
 
     def pairs(self, parts: Sequence[ValueSet]) -> PairedKeys:
@@ -142,7 +147,7 @@ class DistanceKeys(ABC):
         elif order is None:
             left, right, distances = self.nearest(keys)
         else:
-            left, right, distances = self.near(keys)
+            left, right, distances = self.closest(keys)
             rank = np.empty(n, np.int64)
             rank[order] = np.arange(n)
             left, ranked, distances = nearest_pairs(left, rank[right], distances)
@@ -317,6 +322,19 @@ class TextKeys(DistanceKeys):
         if not (len(keys) and self.n_keys):
             return NO_PAIRS
         theirs, left, distances = with_equal(self.within(keys), self.equal(keys), -1.0)  # equal values come first
+        return NearPairs(left, theirs, distances)
+
+    def closest_within(self, values: ValueSet, wanted: NDArray[np.int64]) -> NearPairs:
+        """List the pairs of a text of a table and one of some texts of the frame, at least all nearest of the latter."""
+        return self.within(values)
+
+    def closest(self, keys: ValueSet) -> NearPairs:
+        """See `DistanceKeys`."""
+        if not (len(keys) and self.n_keys):
+            return NO_PAIRS
+        equal = self.equal(keys)  # nothing is nearer than an equal text
+        wanted = np.setdiff1d(np.arange(self.n_keys), equal)
+        theirs, left, distances = with_equal(self.closest_within(keys, wanted), equal, -1.0)
         return NearPairs(left, theirs, distances)
 
     def ordered(self, keys: ValueSet) -> NDArray[np.int64]:

@@ -211,9 +211,12 @@ class MatchRecord:
     Parameters
     ----------
     query : QueryColumn
+    most_near : int
+        Values near a query value that are counted; of those that have more so many count.
     """
 
     query: QueryColumn
+    most_near: int = np.iinfo(np.int64).max
     _parts: list[tuple[MatchLog, int, NDArray[np.int64]]] = field(default_factory=list)
     _n_columns: int = 0
 
@@ -248,7 +251,7 @@ class MatchRecord:
         n_holding, n_near = np.zeros((2, len(values)), np.int64)
         for log, _, _ in self._parts:
             n_holding += np.bincount(log.queries, minlength=len(values))
-            n_near += log.n_near
+            n_near += np.minimum(log.n_near, self.most_near)  # so many in each part, whatever was found first
         is_held = (n_holding > 0) | (n_near > 0)
         order = np.argsort(values.hashes)
         order = order[is_held[order]]
@@ -275,7 +278,7 @@ class MatchRecord:
         if held.n_full:
             return None
         values = self.query.values
-        n_holding, n_near = held.of(values.hashes), held.near_of(values.hashes)
+        n_holding, n_near = held.of(values.hashes), np.minimum(held.near_of(values.hashes), self.most_near)
         weights = np.empty((len(values), N_SUMS), np.int64)
         packed = as_read_only(values.data), as_read_only(values.offsets)
         weigh_values(*packed, n_holding, held.total, values.row_counts().astype(np.int64), weights)

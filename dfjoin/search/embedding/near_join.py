@@ -11,9 +11,10 @@ from numpy.typing import NDArray
 from dfjoin import _validation as check
 from dfjoin.errors import IncompatibleSettingsError
 from dfjoin.kernels.records import as_read_only
-from dfjoin.kernels.vectors.vector_search import distances_of_pairs, make_scratch
-from dfjoin.search.distance.distance_join import DistanceKeys, DistanceRelation, NearPairs, TextKeys
+from dfjoin.kernels.vectors.vector_search import QueryVectors, VectorTable, distances_of_pairs, make_scratch
+from dfjoin.search.distance.distance_join import NO_PAIRS, DistanceKeys, DistanceRelation, NearPairs, TextKeys
 from dfjoin.search.distance.partner_keys import decided_keys
+from dfjoin.search.embedding.near_plans import near_places, sealed_queries
 from dfjoin.search.embedding.near_search import VectorRadius, embedder_of, vector_radius
 from dfjoin.search.params import SearchParams, search_params
 from dfjoin.store.snapshot import Snapshot
@@ -22,7 +23,9 @@ from dfjoin.vectors.abbreviations import abbreviations_for, expanding
 from dfjoin.vectors.axis_points import PAIRS_AT_ONCE
 from dfjoin.vectors.embedders import Embedder, FastTextEmbedder, unit_rows
 from dfjoin.vectors.metrics import PROJECTED, metric_of, row_distances
+from dfjoin.vectors.near_cells import build_cells
 from dfjoin.vectors.ngrams import NGRAMS_IDENTITY, ngram_model
+from dfjoin.vectors.trees import features_of
 
 __all__ = [
     "NearKeys",
@@ -30,6 +33,9 @@ __all__ = [
     "ngrams_of_frames",
     "pairs_within",
 ]
+
+_MOST_PRODUCTS = 1 << 29
+"""Pairs up to which a product of matrices takes less time than the making of cells."""
 
 
 @dataclass(frozen=True)
@@ -120,9 +126,18 @@ class NearKeys(TextKeys):
 
     def within(self, values: ValueSet) -> NearPairs:
         """See `TextKeys`."""
+        return self._within(values, np.arange(self.n_keys), is_closest=False)
+
+    def closest_within(self, values: ValueSet, wanted: NDArray[np.int64]) -> NearPairs:
+        """See `TextKeys`."""
+        return self._within(values, wanted, is_closest=True)
+
+    def _within(self, values: ValueSet, wanted: NDArray[np.int64], *, is_closest: bool) -> NearPairs:
         rows = self._embed(values)
-        own, theirs = (np.flatnonzero(one.any(axis=1)) for one in (self._rows, rows))
-        left, right, chords = pairs_within(self._rows[own], rows[theirs], self._radius, self._shares[own])
+        own, theirs = wanted[self._rows[wanted].any(axis=1)], np.flatnonzero(rows.any(axis=1))
+        left, right, chords = pairs_within(
+            *(self._rows[own], rows[theirs], self._radius, self._shares[own]), is_closest=is_closest
+        )
         return NearPairs(theirs[right], own[left], chords)
 
     def measured(self, values: ValueSet, left: NDArray[np.int64], right: NDArray[np.int64]) -> NearPairs:
@@ -148,6 +163,8 @@ def pairs_within(
     other: NDArray[np.float32],
     radius: VectorRadius,
     shares: NDArray[np.float64] | None = None,
+    *,
+    is_closest: bool = False,
 ) -> NearPairs:
     """List the pairs of unit vectors within a radius, as a search compares them.
 
@@ -157,6 +174,8 @@ def pairs_within(
     radius : VectorRadius
     shares : ndarray of float64, shape (n,), optional
         The part of the radius that each left vector has, of metrics that follow from Euclidean distance; default: all.
+    is_closest : bool
+        The nearest right vectors of each left one do; others may be listed, too.
 
     Returns
     -------
@@ -165,23 +184,51 @@ def pairs_within(
 
     Notes
     -----
-    Products in float32 propose, distances in float64 decide. O(n m d).
+    Products in float32 propose, distances in float64 decide; where there are many, cells are made that exclude most of
+    them. O(n m d).
     """
     if radius.metric not in PROJECTED:
         return _pairs_of_metric(one, other, radius)
     chords = np.full(one.shape[0], radius.chord) if shares is None else radius.chord * shares
-    least = (1 - chords**2 / 2 - (one.shape[1] + 16) * 2.0**-23)[:, None]
+    if one.shape[0] * other.shape[0] > _MOST_PRODUCTS:
+        return _pairs_of_cells(one, other, chords, is_closest=is_closest)
+    error = (one.shape[1] + 16) * 2.0**-23
+    least = (1 - chords**2 / 2 - error)[:, None]
     step = max(1, PAIRS_AT_ONCE // max(1, other.shape[0]))
     rows, columns = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
     transposed = np.ascontiguousarray(other.T)
     for start in range(0, one.shape[0], step):
-        i, j = np.nonzero(one[start : start + step] @ transposed >= least[start : start + step])
+        products, lowest = one[start : start + step] @ transposed, least[start : start + step]
+        if is_closest and other.shape[0]:  # either product errs, so that the nearest one may seem a little farther
+            lowest = np.maximum(lowest, products.max(axis=1, keepdims=True) - 2 * error)
+        i, j = np.nonzero(products >= lowest)
         rows.append(i + start)
         columns.append(j)
     left, right = np.concatenate(rows), np.concatenate(columns)
     distances = _chords(one, left, other, right)
     is_near = distances <= chords[left]
     return NearPairs(left[is_near], right[is_near], distances[is_near])
+
+
+def _pairs_of_cells(
+    one: NDArray[np.float32], other: NDArray[np.float32], chords: NDArray[np.float64], *, is_closest: bool
+) -> NearPairs:
+    """List the pairs as `pairs_within` does, some left vectors at a time, the right ones in cells."""
+    cells, order = build_cells(other)
+    table = VectorTable(as_read_only(other[order]), as_read_only(order.astype(np.uint32)))
+    n, found = one.shape[0], [NO_PAIRS]
+    numbers, none, weights = np.arange(n), np.full(n, -1), np.ones(n, np.int64)
+    made = sealed_queries(QueryVectors(features_of(one, cells.projection), one, numbers, none, weights, chords))
+    for (first, last), indptr, places in near_places(cells, table, made, np.zeros(4, np.int64)):
+        left, right = np.repeat(numbers[first:last], np.diff(indptr)), order[places]
+        distances = _chords(one, left, other, right)
+        if is_closest:
+            least = np.full(last - first, np.inf)
+            np.minimum.at(least, left - first, distances)
+            is_kept = distances <= least[left - first]
+            left, right, distances = left[is_kept], right[is_kept], distances[is_kept]
+        found.append(NearPairs(left, right, distances))
+    return NearPairs(*(np.concatenate(arrays) for arrays in zip(*found, strict=True)))
 
 
 def _chords(

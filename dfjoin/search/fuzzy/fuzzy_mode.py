@@ -21,7 +21,13 @@ from dfjoin.search.distance.distance_search import DistanceSearch, MatchRecord, 
 from dfjoin.search.embedding.near_plans import sealed_queries
 from dfjoin.search.exact.searcher import MatchedQuery
 from dfjoin.search.fuzzy.similar_join import SimilarRelation
-from dfjoin.search.fuzzy.similar_texts import SimilarTexts, SpellingRadius, TextStretches, spelling_radius
+from dfjoin.search.fuzzy.similar_texts import (
+    SimilarTexts,
+    SpellingRadius,
+    TextLists,
+    TextStretches,
+    spelling_radius,
+)
 from dfjoin.search.hits import Hits
 from dfjoin.search.params import SearchParams, SearchStats
 from dfjoin.search.query import QueryColumn
@@ -29,6 +35,9 @@ from dfjoin.store.snapshot import Snapshot
 
 __all__ = ["FuzzyMode", "SimilarFound"]
 
+_MOST_NEAR = 1024
+"""Values near a query value that are counted: what has more says little more of it, and there may be thousands of texts
+that differ in a few digits."""
 
 _PREPARED: WeakValueDictionary[tuple[Path, str], SimilarTexts] = WeakValueDictionary()
 """Directory of a segment, and metric → the texts of its columns of text, which all that have it open share."""
@@ -70,6 +79,8 @@ class FuzzyMode(DistanceMode):
     ) -> tuple[SimilarFound, Hits]:
         radius = spelling_radius(params.radius, params.radius_unit, params.metric)
         search, texts = DistanceSearch(query, params, record), _texts_of_query(query, radius.metric)
+        if record is not None and params.count == "hit":
+            record.most_near = _MOST_NEAR
         others = np.setdiff1d(np.arange(len(query.values)), texts.numbers)
         hits, stats = search.through_texts(snapshot, others, lambda part: _count_similar(search, part, texts, radius))
         stats.plan = "scan"
@@ -116,9 +127,9 @@ def _count_similar(
     stats, read = SearchStats(plan="scan"), np.zeros(2, np.int64)
     is_met = np.zeros(len(search.query.values), bool)
     lists = None
-    if search.record is None and search.params.count == "hit":  # which columns have a partner, and no more
-        group = part.postings.group
-        lists = group, np.where(part.own >= 0, group[part.own].astype(np.int64), -1)
+    if search.params.count == "hit":  # which columns have a partner, and no more
+        group, least = part.postings.group, 0 if search.record is None else search.record.most_near
+        lists = TextLists(group, np.where(part.own >= 0, group[part.own].astype(np.int64), -1), least)
     for found in stored.near(texts, radius, read, lists):
         order = np.argsort(found.queries, kind="stable")
         numbers, near = found.queries[order], found.texts[order].astype(np.uint32)

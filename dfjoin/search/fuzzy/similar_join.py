@@ -3,19 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dfjoin import _validation as check
-from dfjoin.search.distance.distance_join import DistanceKeys, DistanceRelation, NearPairs, TextKeys
+from dfjoin.search.distance.distance_join import NO_PAIRS, DistanceKeys, DistanceRelation, NearPairs, TextKeys
 from dfjoin.search.distance.partner_keys import decided_keys
-from dfjoin.search.fuzzy.similar_texts import SPELLING_METRICS, SimilarTexts, SpellingRadius, spelling_radius
+from dfjoin.search.fuzzy.similar_texts import (
+    SPELLING_METRICS,
+    SimilarTexts,
+    SpellingRadius,
+    TextStretches,
+    spelling_radius,
+    stretches_of,
+)
 from dfjoin.store.snapshot import Snapshot
 from dfjoin.values.value_set import ValueSet
 
 __all__ = ["SimilarKeys", "SimilarRelation"]
+
+_NEARER = 3
+"""How much larger each radius is than the one before it, where the nearest texts are looked for."""
 
 
 @dataclass(frozen=True)
@@ -69,13 +79,24 @@ class SimilarKeys(TextKeys):
 
     def __init__(self, values: ValueSet, relation: SimilarRelation) -> None:
         super().__init__(values, relation.partners)
-        self._limit = relation.limit()
-        self._texts = SimilarTexts.of((values.offsets, values.data), self._limit.metric)
+        self._limit, self._own = relation.limit(), stretches_of((values.offsets, values.data))
+        self._texts = SimilarTexts(self._own, self._limit.metric)
 
     def within(self, values: ValueSet) -> NearPairs:
         """See `TextKeys`."""
         found = SimilarTexts.of((values.offsets, values.data), self._limit.metric).pairs(self._texts, self._limit)
         return NearPairs(found.texts, found.queries, found.distances)
+
+    def closest_within(self, values: ValueSet, wanted: NDArray[np.int64]) -> NearPairs:
+        """See `TextKeys`: by growing radii, since few texts lie within a small one."""
+        texts, found = SimilarTexts.of((values.offsets, values.data), self._limit.metric), [NO_PAIRS]
+        for part in (_NEARER**2, _NEARER, 1):
+            own = TextStretches(self._own.data, self._own.starts[wanted], self._own.lengths[wanted])
+            queries = SimilarTexts(own, self._limit.metric, wanted)
+            pairs = texts.pairs(queries, replace(self._limit, radius=self._limit.radius / part))
+            found.append(NearPairs(pairs.texts, pairs.queries, pairs.distances))
+            wanted = np.setdiff1d(wanted, pairs.queries)
+        return NearPairs(*(np.concatenate(arrays) for arrays in zip(*found, strict=True)))
 
     def measured(self, values: ValueSet, left: NDArray[np.int64], right: NDArray[np.int64]) -> NearPairs:
         """See `TextKeys`."""

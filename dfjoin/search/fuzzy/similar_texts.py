@@ -31,7 +31,16 @@ from dfjoin.kernels.texts.text_scan import (
 from dfjoin.search.distance.distance_search import MOST_PAIRS, QUERIES_AT_ONCE
 from dfjoin.vectors.fasttext_model import Texts
 
-__all__ = ["LONGEST", "SPELLING_METRICS", "SimilarTexts", "SpellingRadius", "TextStretches", "spelling_radius"]
+__all__ = [
+    "LONGEST",
+    "SPELLING_METRICS",
+    "SimilarTexts",
+    "SpellingRadius",
+    "TextLists",
+    "TextStretches",
+    "spelling_radius",
+    "stretches_of",
+]
 
 LONGEST = 256
 """Characters of a text; longer ones match equal texts alone."""
@@ -135,6 +144,24 @@ def _with_sorted_words(texts: TextStretches) -> TextStretches:
     return found
 
 
+class TextLists(NamedTuple):
+    """The lists of columns that hold texts, where one pair for each query text and list is enough.
+
+    Parameters
+    ----------
+    of_text : ndarray of int, shape (n_texts,)
+        Of each text, by its number.
+    of_query : ndarray of int64, shape (n_query_texts,)
+        Of the text that is equal to each query text, with which no pair is needed; -1 for none.
+    least : int
+        Pairs of a query text that are listed in any case, as far as there are so many.
+    """
+
+    of_text: NDArray[np.integer]
+    of_query: NDArray[np.int64]
+    least: int
+
+
 class SimilarTexts:
     """Texts by size and signature; those without a letter, and those of more than 256 characters, are left out.
 
@@ -199,15 +226,14 @@ class SimilarTexts:
     @classmethod
     def of(cls, texts: Texts, metric: str) -> Self:
         """Prepare texts that lie one behind the other: offsets and UTF-8, as in Arrow."""
-        offsets, data = texts
-        return cls(TextStretches(data, np.ascontiguousarray(offsets[:-1]), np.diff(offsets)), metric)
+        return cls(stretches_of(texts), metric)
 
     def near(
         self,
         queries: SimilarTexts,
         radius: SpellingRadius,
         stats: NDArray[np.int64],
-        lists: tuple[NDArray[np.integer], NDArray[np.int64]] | None = None,
+        lists: TextLists | None = None,
     ) -> Iterator[SpelledPairs]:
         """Find the texts within a radius of each of others, some of these at a time.
 
@@ -218,9 +244,8 @@ class SimilarTexts:
         radius : SpellingRadius
         stats : ndarray of int64, shape (2,)
             Added to: signatures compared, pairs that signatures leave.
-        lists : pair of ndarray of int64, optional
-            The list of columns of each text, by its number, and that of the text equal to each query text, -1 for
-            none. One pair for each query text and list is enough then, and none for the list of the equal text.
+        lists : TextLists, optional
+            Of columns; all pairs are listed without.
 
         Yields
         ------
@@ -270,17 +295,16 @@ class SimilarTexts:
         found[order[np.searchsorted(own[order] * n_texts + theirs[order], kept)]] = room.distances[:n_kept]
         return found
 
-    def _known_lists(
-        self, queries: SimilarTexts, lists: tuple[NDArray[np.integer], NDArray[np.int64]] | None
-    ) -> KnownLists:
+    def _known_lists(self, queries: SimilarTexts, lists: TextLists | None) -> KnownLists:
         """Return lists of columns as a kernel takes them: by place; none where all pairs are wanted."""
         if lists is None:
             none = as_read_only(np.empty(0, np.int64))
-            return KnownLists(none, none, *np.empty((2, 0), np.int64))
-        of_text, of_query = lists[0][self.numbers].astype(np.int64), lists[1][queries.numbers]
+            return KnownLists(none, none, *np.empty((3, 0), np.int64), 0)
+        of_text, of_query = lists.of_text[self.numbers].astype(np.int64), lists.of_query[queries.numbers]
         n_lists = 1 + max(int(one.max(initial=-1)) for one in (of_text, of_query))
         last, met = np.full(of_query.size, -1), np.full(n_lists, -1)
-        return KnownLists(as_read_only(of_text), as_read_only(of_query), last, met)
+        counts = np.zeros(of_query.size, np.int64)
+        return KnownLists(as_read_only(of_text), as_read_only(of_query), last, met, counts, lists.least)
 
     def places(self, numbers: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return where texts stand among those that are kept, by the numbers that they were given; -1: left out."""
@@ -289,6 +313,12 @@ class SimilarTexts:
         order = np.argsort(self.numbers)
         at = order[np.minimum(np.searchsorted(self.numbers, numbers, sorter=order), order.size - 1)]
         return np.where(self.numbers[at] == numbers, at, -1)
+
+
+def stretches_of(texts: Texts) -> TextStretches:
+    """Return where texts lie that lie one behind the other: offsets and UTF-8, as in Arrow."""
+    offsets, data = texts
+    return TextStretches(data, np.ascontiguousarray(offsets[:-1]), np.diff(offsets))
 
 
 def _limit_of(radius: SpellingRadius) -> TextLimit:
@@ -310,7 +340,7 @@ def _near(
     pairs = SpelledPairs(np.empty(room, np.int64), np.empty(room, np.int64), np.empty(room))
     read, found, n_found = np.zeros(2, np.int64), [], 0
     known, passes = scratch[1], [(limit, np.zeros(3, np.int64))]
-    may_be_nearer = known.of_text.size > 0
+    may_be_nearer = known.of_text.size > 0 and not known.least  # pairs that are counted are found once
     while passes:
         limit, state = passes[-1]
         if propose_texts(own, *stretch, texts, limit, known, most, proposed, state, read):
@@ -328,6 +358,7 @@ def _near(
         if n_found > MOST_PAIRS and n > 1:
             known.last[slice(*stretch)] = -1
             known.met[:] = -1  # the pairs that met lists are discarded, and found again
+            known.counts[slice(*stretch)] = 0
             return None
     stats += read
     queries, places, distances = (np.concatenate(parts) for parts in zip(*found, strict=True))

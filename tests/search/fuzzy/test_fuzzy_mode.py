@@ -9,7 +9,10 @@ import pytest
 import dfjoin
 from dfjoin.errors import DfjoinError, IncompatibleSettingsError, InvalidParameterError
 from dfjoin.search.fuzzy import fuzzy_mode
+from dfjoin.search.distance.distance_search import MatchRecord
 from dfjoin.search.fuzzy.similar_join import SimilarRelation
+from dfjoin.search.params import search_params
+from dfjoin.search.query import make_query
 from tests.oracles.spelling import spelling_distance
 
 OPTIONS = {"engine": "inline", "progress": False}
@@ -109,6 +112,24 @@ def test_counts_are_those_of_all_pairs(lakes, metric, unit, radius):
     weighted = df.discover_joinable("q", whole, weighted=True, threshold=0.0, **options)
     assert (weighted["matched_rows"] == 2 * weighted["matched"]).all()
     assert every["jaccard"].isna().all() and every["relationship"].isna().all()
+
+
+def test_near_values_are_counted_up_to_a_number(build, monkeypatch):
+    names = [f"item number {i:03}" for i in range(40)]
+    lake = build({"a": pd.DataFrame({"x": names[:30]}), "b": pd.DataFrame({"x": names[20:], "y": range(20)})})
+    query = make_query(pd.Series([name.replace("r", "s") for name in names[::3]]), lake.snapshot.settings, name="x")
+
+    def searched():
+        record = MatchRecord(query)
+        _, hits = fuzzy_mode.FuzzyMode().find(lake.snapshot, query, search_params(mode="fuzzy"), record)
+        return hits.matched.tolist(), record.held(), record.evidence(hits).sums
+
+    matched, held, sums = searched()
+    assert held.near.min() > 5
+    monkeypatch.setattr(fuzzy_mode, "_MOST_NEAR", 5)
+    fewer, limited, more = searched()
+    assert fewer == matched and limited.counts.tolist() == held.counts.tolist()
+    assert limited.near.tolist() == [5] * len(limited.near) and (more >= sums).all()
 
 
 def test_pairs_and_explanation_have_distances(lakes):

@@ -1,5 +1,7 @@
 """Texts within a radius of others, against every pair."""
 
+from collections import Counter
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -7,7 +9,7 @@ from hypothesis import strategies as st
 
 from dfjoin.errors import InvalidParameterError
 from dfjoin.search.fuzzy import similar_texts
-from dfjoin.search.fuzzy.similar_texts import LONGEST, SimilarTexts, SpellingRadius, spelling_radius
+from dfjoin.search.fuzzy.similar_texts import LONGEST, SimilarTexts, SpellingRadius, TextLists, spelling_radius
 from dfjoin.vectors.embedders import to_texts
 from tests.oracles.spelling import spelling_distance
 
@@ -72,12 +74,24 @@ def _check_lists(one, other, radius, metric, rng):
     reach = SpellingRadius(metric, radius, "fraction")
     of_text = np.array([rng.randrange(4) for _ in other], np.int64)
     of_query = np.array([rng.choice([-1, 0, 1, 2, 3]) for _ in one], np.int64)
-    found = texts_of(other, reach).near(texts_of(one, reach), reach, np.zeros(2, np.int64), (of_text, of_query))
+    lists = TextLists(of_text, of_query, 0)
+    found = texts_of(other, reach).near(texts_of(one, reach), reach, np.zeros(2, np.int64), lists)
     met = {
         (q, int(of_text[t])) for part in found for q, t in zip(part.queries.tolist(), part.texts.tolist(), strict=True)
     }
     pairs = expected_pairs(one, other, reach)
     assert met == {(q, int(of_text[t])) for q, t in pairs if of_text[t] != of_query[q]}
+    counted = [
+        pair
+        for part in texts_of(other, reach).near(
+            *(texts_of(one, reach), reach, np.zeros(2, np.int64), lists._replace(least=3))
+        )
+        for pair in zip(part.queries.tolist(), part.texts.tolist(), strict=True)
+    ]
+    assert len(counted) == len(set(counted)) and set(counted) <= set(pairs)
+    assert {(q, int(of_text[t])) for q, t in counted} >= met
+    found_of, all_of = (Counter(q for q, _ in some) for some in (counted, pairs))
+    assert all(found_of[q] >= min(3, n) for q, n in all_of.items())
 
 
 @pytest.mark.parametrize(("metric", "radius"), [("edit", 0.4), ("jaccard", 0.8), ("tokens", 0.4)])
@@ -88,7 +102,8 @@ def test_lists_of_texts_that_are_all_alike(metric, radius, monkeypatch):
     queries = [text.replace("t", "d") for text in texts[::17]] + ["zebra 0000"]
     of_text, read = np.arange(len(texts)) % 3, np.zeros(2, np.int64)
     of_query = np.arange(len(queries)) % 4 - 1
-    found = list(texts_of(texts, reach).near(texts_of(queries, reach), reach, read, (of_text, of_query)))
+    lists = TextLists(of_text, of_query, 0)
+    found = list(texts_of(texts, reach).near(texts_of(queries, reach), reach, read, lists))
     met = {(q, int(of_text[t])) for part in found for q, t in zip(part.queries, part.texts, strict=True)}
     pairs = expected_pairs(queries, texts, reach)
     assert met == {(q, of_text[t]) for q, t in pairs if of_text[t] != of_query[q]}
