@@ -325,7 +325,7 @@ class TextKeys(DistanceKeys):
         return NearPairs(left, theirs, distances)
 
     def closest_within(self, values: ValueSet, wanted: NDArray[np.int64]) -> NearPairs:
-        """List the pairs of a text of a table and one of some texts of the frame, at least all nearest of the latter."""
+        """List pairs as `within` does of some texts of the frame, at least the nearest ones of each."""
         return self.within(values)
 
     def closest(self, keys: ValueSet) -> NearPairs:

@@ -299,7 +299,8 @@ class SimilarTexts:
         """Return lists of columns as a kernel takes them: by place; none where all pairs are wanted."""
         if lists is None:
             none = as_read_only(np.empty(0, np.int64))
-            return KnownLists(none, none, *np.empty((3, 0), np.int64), 0)
+            last, met, counts = np.empty((3, 0), np.int64)
+            return KnownLists(none, none, last, met, counts, 0)
         of_text, of_query = lists.of_text[self.numbers].astype(np.int64), lists.of_query[queries.numbers]
         n_lists = 1 + max(int(one.max(initial=-1)) for one in (of_text, of_query))
         last, met = np.full(of_query.size, -1), np.full(n_lists, -1)

@@ -8,8 +8,8 @@ import pytest
 
 import dfjoin
 from dfjoin.errors import DfjoinError, IncompatibleSettingsError, InvalidParameterError
-from dfjoin.search.fuzzy import fuzzy_mode
 from dfjoin.search.distance.distance_search import MatchRecord
+from dfjoin.search.fuzzy import fuzzy_mode
 from dfjoin.search.fuzzy.similar_join import SimilarRelation
 from dfjoin.search.params import search_params
 from dfjoin.search.query import make_query
