@@ -72,7 +72,7 @@ def free_name(name: str, stem: str, taken: set[Hashable]) -> str:
 
 
 def output_names(
-    columns: Iterable[str], stem: str, taken: set[Hashable], *, is_stem_named: bool = False
+    columns: Iterable[str], stem: str, taken: set[Hashable], *, is_stem_named: bool = False, subject: str = ""
 ) -> dict[str, str]:
     """Find a name for each column, none of them in `taken` or used twice; `taken` grows.
 
@@ -85,6 +85,8 @@ def output_names(
         Names that are not free.
     is_stem_named : bool
         Give names that say nothing alone the stem of the table, see `says_nothing_alone`.
+    subject : str, default ""
+        What all rows of the table are about, which every name says unless it does so already.
 
     Examples
     --------
@@ -92,6 +94,11 @@ def output_names(
     {'area': 'area', 'name': 'name__countries'}
     >>> output_names(["area", "1995"], "population", set(), is_stem_named=True)
     {'area': 'area', '1995': '1995__population'}
+    >>> output_names(["deaths", "deaths in Spain"], "covid", set(), subject="Spain")
+    {'deaths': 'deaths__Spain', 'deaths in Spain': 'deaths in Spain'}
     """
     wanted = {name: f"{name}__{stem}" if is_stem_named and says_nothing_alone(name) else name for name in columns}
+    if subject:
+        about = subject.casefold()
+        wanted = {c: name if about in name.casefold() else f"{name}__{subject}" for c, name in wanted.items()}
     return {column: free_name(name, stem, taken) for column, name in wanted.items()}

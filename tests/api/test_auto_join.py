@@ -626,7 +626,7 @@ def test_columns_that_say_nothing_are_brought_only_when_named(build):
     )  # fmt: skip
     df, lake = pd.DataFrame({"a": list("pqr")}), build({"t": frame, "empty": frame[["k", "planet"]]})
     wide = df.auto_join(lake, on="a", k=2)
-    assert list(wide) == ["a", "some", "v"]
+    assert list(wide) == ["a", "some__Earth", "v__Earth"], "the names say what the table is about"
     (step,) = _report(wide)["joined"]
     left_out = {"rownames": "row names", "planet": "one value, 'Earth'", "none": "no value", "Unnamed: 0": "row names"}
     assert step["left_out"] == left_out and _reasons(wide) == {("empty", "k"): "it has no other columns"}

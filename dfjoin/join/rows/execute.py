@@ -254,7 +254,8 @@ def join_step(df: pd.DataFrame, step: JoinStep, left: KeyIndex, right: RightSide
         result = _fill_keys(result, step.on, keys, left_rows, right_rows)
     # Names are looked up before anything is added, so that they do not depend on the order of columns.
     taken = taken_names(map(_flat, df.columns), ignores_case=options.ignores_case)
-    given = name_columns(list(frame.columns), step, right.stem, taken)
+    subject = "" if right.facts is None else right.facts.subject(step)
+    given = name_columns(list(frame.columns), step, right.stem, taken, subject)
     may_lack = options.how in ("left", "outer")  # dtypes follow from the kind of join, not from its rows
     added = {given[c]: take_rows(frame[c], right_rows, may_lack=may_lack) for c in frame.columns}
     counted = "" if count is None else free_name(f"{right.stem}_rows", right.stem, taken)
@@ -475,7 +476,7 @@ def _as_dtype(values: pd.Series, dtype: Any) -> pd.Series:
         return values
 
 
-def name_columns(columns: list[str], step: JoinStep, stem: str, taken: set[Any]) -> dict[str, str]:
+def name_columns(columns: list[str], step: JoinStep, stem: str, taken: set[Any], subject: str = "") -> dict[str, str]:
     """Name the new columns; names of an earlier join are used again where they are free.
 
     Parameters
@@ -487,6 +488,8 @@ def name_columns(columns: list[str], step: JoinStep, stem: str, taken: set[Any])
         Short name of the table.
     taken : set
         Names that are not free; it grows.
+    subject : str, default ""
+        See `RightFacts.subject`.
     """
     names: dict[str, str] = {}
     for column in columns:
@@ -495,7 +498,8 @@ def name_columns(columns: list[str], step: JoinStep, stem: str, taken: set[Any])
             names[column] = wanted
             taken.add(wanted)
     rest = [column for column in columns if column not in names]
-    return names | output_names(rest, stem, taken, is_stem_named=bool(step.table) and step.columns is None)
+    is_free = bool(step.table) and step.columns is None
+    return names | output_names(rest, stem, taken, is_stem_named=is_free, subject=subject if is_free else "")
 
 
 def _flat(label: Any) -> Any:

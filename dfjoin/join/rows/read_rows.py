@@ -27,7 +27,7 @@ from dfjoin.join.relation.pair_keys import marked_pairs
 from dfjoin.join.relation.relate import relate_again
 from dfjoin.join.rows.dated_rows import DatedLink, KeyLink, every_row, is_of_dates_alone
 from dfjoin.join.rows.execute import RightSide, match_marks
-from dfjoin.join.rows.right_facts import TableFacts
+from dfjoin.join.rows.right_facts import TableFacts, left_out_columns
 from dfjoin.join.saved_relation import SavedRelation, distance_relation
 from dfjoin.search.distance.distance_join import DistanceRelation, PairedKeys
 from dfjoin.search.transform.candidate_programs import spell_values
@@ -41,7 +41,7 @@ from dfjoin.values.normalize import normalize_column, unite_value_sets
 from dfjoin.values.periods import GRANULARITIES, PeriodColumn, read_periods
 from dfjoin.values.value_set import ValueSet
 
-__all__ = ["PeriodLink", "TableRows", "columns_to_add", "left_out_columns", "link_keys", "read_rows"]
+__all__ = ["PeriodLink", "TableRows", "columns_to_add", "link_keys", "read_rows"]
 
 _SETTINGS = IndexSettings(null_evidence=False)
 """Of numbers of periods, all of which count, as -1 does."""
@@ -146,14 +146,6 @@ def columns_to_add(table: LakeTable, step: JoinStep) -> list[str]:
         left_out = left_out_columns(table, step)
         names = [name for name in table.column_names if name not in left_out]
     return list(names) if step.relation is not None else [name for name in names if name not in step.right_on]
-
-
-def left_out_columns(table: LakeTable, step: JoinStep) -> dict[str, str]:
-    """Return the columns that a step leaves out as they say nothing, and why; those that it names are brought."""
-    if step.columns is not None:
-        return {}
-    named = {*step.right_on, *(step.aggregate if isinstance(step.aggregate, dict) else ())}
-    return {name: reason for name, reason in table.void_columns.items() if name not in named}
 
 
 def link_keys(left: KeyColumns, table: LakeTable, step: JoinStep) -> KeyLink:

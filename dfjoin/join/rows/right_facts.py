@@ -12,15 +12,19 @@ import pandas as pd
 
 from dfjoin.index.catalog import KINDS
 from dfjoin.join.aggregate import as_floats, cell_kind
+from dfjoin.join.plan import JoinStep
 from dfjoin.store.table import LakeTable
 from dfjoin.values.key_index import KeyIndex
 from dfjoin.values.measures import NumberColumn, is_measured, number_column
 from dfjoin.values.value_set import ValueSet
 
-__all__ = ["FrameFacts", "RightFacts", "TableFacts"]
+__all__ = ["FrameFacts", "RightFacts", "TableFacts", "left_out_columns"]
 
 
 _WHOLE_DECIMAL = re.compile(r"decimal\d*\((\d+), 0\)")
+
+_LONGEST_SUBJECT = 24
+"""Letters up to which a text fits into names of columns."""
 
 
 class RightFacts(Protocol):
@@ -32,6 +36,9 @@ class RightFacts(Protocol):
 
     def is_measure(self, name: str) -> bool:
         """Tell whether a column of numbers measures something, see `dfjoin.values.measures.is_measured`."""
+
+    def subject(self, step: JoinStep) -> str:
+        """Return what all rows are about and no column that a step brings says; empty where nothing tells."""
 
 
 class FrameFacts:
@@ -69,6 +76,10 @@ class FrameFacts:
         is_exact = cell_kind(column) != "float"
         return is_measured(name, number_column(as_floats(column), is_exact=is_exact))
 
+    def subject(self, step: JoinStep) -> str:
+        """Return nothing: all columns of a frame are brought."""
+        return ""
+
 
 class TableFacts:
     """What the index knows of a table of a lake.
@@ -96,6 +107,15 @@ class TableFacts:
         """Tell whether a column of numbers measures something; how near a pair is, which no table has, does."""
         return name not in self._table.column_names or is_measured(name, self.numbers(name))
 
+    def subject(self, step: JoinStep) -> str:
+        """Return the text of the first column of one value that a step leaves out, if it may name a thing."""
+        for name in left_out_columns(self._table, step):
+            record = self._table.record(name)
+            if record["cardinality"] == 1 and KINDS[record["kind"]] == "text":
+                for text in filter(_may_name, record["samples"][:1]):
+                    return str(text)
+        return ""
+
     def numbers(self, name: str) -> NumberColumn:
         """Describe the numbers of a column as the index has it."""
         record: dict[str, Any] = self._table.record(name)
@@ -111,6 +131,20 @@ class TableFacts:
             low, high = (_float(record[bound]) for bound in ("min", "max"))
         n_values = record["n_rows"] - record["n_null"]
         return NumberColumn(n_values, low, high, is_whole, is_exact, lambda: record["cardinality"])
+
+
+def left_out_columns(table: LakeTable, step: JoinStep) -> dict[str, str]:
+    """Return the columns that a step leaves out as they say nothing, and why; those that it names are brought."""
+    if step.columns is not None:
+        return {}
+    named = {*step.right_on, *(step.aggregate if isinstance(step.aggregate, dict) else ())}
+    return {name: reason for name, reason in table.void_columns.items() if name not in named}
+
+
+def _may_name(text: str) -> bool:
+    """Tell whether a text may name what a table is about: ``Spain``, but not ``?`` or ``3/20/2014 3:33 PM``."""
+    n_letters = sum(map(str.isalpha, text))
+    return n_letters > 1 and 2 * n_letters > len(text) and len(text) <= _LONGEST_SUBJECT
 
 
 def _float(text: str) -> float:
