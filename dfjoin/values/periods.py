@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from dfjoin.values.cells import CONVERSION_ERRORS
 from dfjoin.values.frames import arrow_to_series
 
-__all__ = ["GRANULARITIES", "PeriodColumn", "is_period", "read_periods", "spell_periods"]
+__all__ = ["GRANULARITIES", "PeriodColumn", "are_periods", "is_period", "read_periods", "spell_periods"]
 
 GRANULARITIES = ("year", "quarter", "month", "week", "day", "second")
 """From the coarsest to the finest; weeks (ISO 8601) lie in no month, quarter or year."""
@@ -40,6 +40,11 @@ _PATTERNS = tuple(
         ("week", rf"{_YEAR}-?w(?P<part>0[1-9]|[1-4][0-9]|5[0-3])"),
     )
 )
+
+_DAYS_OF_A_YEAR = tuple(
+    re.compile(pattern) for pattern in (rf"{_MONTH}[ ,-]{{0,2}}\d\d?(?:st|nd|rd|th)?", rf"\d\d?\.?[ -]{_MONTH}")
+)
+"""``march 11``, ``11-mar``."""
 
 _MOMENT = re.compile(r"\d{4}-\d\d-\d\d(?:[ t]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:z|[+-]\d\d:?\d\d)?)?")
 """A day, or a moment of it, as ISO 8601 writes it, in small letters."""
@@ -267,6 +272,18 @@ def _spell_week(number: int) -> str:
     year = int(thursday.astype("datetime64[Y]").astype(np.int64)) + 1970
     first = (np.datetime64(f"{year:04d}-01-04").astype(np.int64) + 3) // 7
     return f"{year}-W{number - first + 1:02d}"
+
+
+def are_periods(texts: Sequence[str]) -> bool:
+    """Tell whether most of some canonical texts are periods, or days of any year.
+
+    Examples
+    --------
+    >>> are_periods(["march 11", "3 apr", "tbd"]), are_periods(["may", "june"]), are_periods(["apr 1948", "may 1948"])
+    (True, False, True)
+    """
+    n_read = sum(is_period(text) or any(one.fullmatch(text) for one in _DAYS_OF_A_YEAR) for text in texts)
+    return 2 * n_read > len(texts)
 
 
 def spell_periods(numbers: NDArray[np.int64], granularity: str) -> list[pd.Series]:

@@ -26,7 +26,7 @@ from dfjoin.search.distance.distance_join import with_partners, with_precision
 from dfjoin.search.found import RowName, SearchContext, name_of_row
 from dfjoin.search.period_search import PeriodCandidate
 from dfjoin.search.query import QueryColumn
-from dfjoin.search.usefulness.key_columns import has_dates_alone
+from dfjoin.search.usefulness.key_columns import has_dates_alone, has_serials_alone
 from dfjoin.store.overview import describe_table
 from dfjoin.store.snapshot import Snapshot
 from dfjoin.store.table import LakeTable, content_of
@@ -233,8 +233,12 @@ class LakeCandidates:
                 f"usefulness {row.usefulness:.2f} is below {self.least_useful:g}: name the key with `on` if it is meant"
             )
         query = self._context.queries.get(row.query_column)
-        if self.is_unnamed and query is not None and has_dates_alone(self._context.snapshot, query, row.table):
+        if not self.is_unnamed or query is None:
+            return ""
+        if has_dates_alone(self._context.snapshot, query, row.table):
             return "tables of any subject share days and years: name the key with `on` if it is meant"
+        if has_serials_alone(self._context.snapshot, query, row.table):
+            return "tables of any subject have numbers from 1 on: name the key with `on` if it is meant"
         return ""
 
     def reason_against(self, left: KeyColumns, row: Any) -> str:

@@ -7,18 +7,25 @@ from functools import cache
 import numpy as np
 from numpy.typing import NDArray
 
-from dfjoin.kernels.texts.header_words import GENERIC, UNSPECIFIC
+from dfjoin.kernels.texts.header_words import GENERIC, NAMING, UNSPECIFIC
 from dfjoin.search.query import QueryColumn
 from dfjoin.search.usefulness.features import query_facts
 from dfjoin.search.usefulness.lake_facts import FIRST_YEAR, LAST_YEAR, facts_of
 from dfjoin.store.snapshot import Snapshot
 from dfjoin.values.header_meaning import headers_of, is_naming
 from dfjoin.values.headers import CALENDAR_HEADERS, MEASURES
+from dfjoin.values.periods import are_periods
 
-__all__ = ["has_dates_alone", "reason_against_key"]
+__all__ = ["has_dates_alone", "has_serials_alone", "reason_against_key"]
 
 _FEWEST_VALUES = 3
 _DIGITS_OF_YEAR = 4
+
+_HEADERS_OF_SERIALS = 2
+"""Headers beside a serial number that say that two tables number the same things: a single one may be ``party``."""
+
+_MOST_DAYS = 5000
+"""Texts up to which they are read as days: those of some thirteen years."""
 
 
 @cache
@@ -57,8 +64,27 @@ def reason_against_key(query: QueryColumn) -> str:
 def has_dates_alone(snapshot: Snapshot, query: QueryColumn, table: str) -> bool:
     """Tell whether a query holds days or years, and its frame shares no other header with a table.
 
-    Days and years stand in tables of any subject, so that they alone do not say that two tables belong together, nor do
-    headers of the calendar (``month``, ``day of week``) beside them, or such as ``rownames`` and ``type``.
+    Days (``2024-03-11``, ``March 11``), months and years stand in tables of any subject, so that they alone do not say
+    that two tables belong together, nor do headers of the calendar (``month``, ``day of week``) beside them, or such as
+    ``rownames`` and ``type``.
+
+    Parameters
+    ----------
+    snapshot : Snapshot
+    query : QueryColumn
+    table : str
+        Name of a table of the lake.
+    """
+    if query.profile.kind != "date" and not _are_mostly_years(query) and not _are_mostly_days(query):
+        return False
+    return bool(np.isin(_shared_headers(snapshot, query, table), _calendar()).all())
+
+
+def has_serials_alone(snapshot: Snapshot, query: QueryColumn, table: str) -> bool:
+    """Tell whether a query holds the numbers from 0 or 1 on, and nothing but their header relates it to a table.
+
+    Tables of any subject number districts, teams and samples. A header with a word for identifiers (``team_id``) or one
+    that names the table, and two other headers that both sides have, say that the numbers mean the same.
 
     Parameters
     ----------
@@ -68,16 +94,27 @@ def has_dates_alone(snapshot: Snapshot, query: QueryColumn, table: str) -> bool:
         Name of a table of the lake.
     """
     facts = query_facts(query)
-    if query.profile.kind != "date" and not _are_mostly_years(query):
+    if not facts.is_serial or np.any(facts.header.marks & NAMING):
         return False
+    segment, number = snapshot.find_table(table)
+    tables = facts_of(segment).tables
+    says_something = facts.header.marks & (GENERIC | UNSPECIFIC) == 0
+    first, last = tables.indptr[number], tables.indptr[number + 1]
+    if np.isin(facts.header.words[says_something], tables.words[first:last]).any():
+        return False
+    return _shared_headers(snapshot, query, table).size < _HEADERS_OF_SERIALS
+
+
+def _shared_headers(snapshot: Snapshot, query: QueryColumn, table: str) -> NDArray[np.uint64]:
+    """Return the headers of a table that say something and that other columns of the frame have."""
+    facts = query_facts(query)
     segment, number = snapshot.find_table(table)
     known = facts_of(segment)
     own = known.names.indptr[known.first[number] : known.first[number] + known.width[number] + 1]
     headers = known.names.joined[known.first[number] : known.first[number] + known.width[number]]
     says_something = known.names.marks[own[0] : own[-1]] & (GENERIC | UNSPECIFIC) == 0
     n_words = np.diff(np.append(0, np.cumsum(says_something))[own - own[0]])
-    shared = headers[np.isin(headers, facts.companions) & (n_words > 0)]
-    return bool(np.isin(shared, _calendar()).all())
+    return headers[np.isin(headers, facts.companions) & (n_words > 0)]
 
 
 def _are_mostly_years(query: QueryColumn) -> bool:
@@ -87,3 +124,10 @@ def _are_mostly_years(query: QueryColumn) -> bool:
     values = query.values.values()
     n_years = sum(len(v) == _DIGITS_OF_YEAR and v.isdecimal() and FIRST_YEAR <= int(v) <= LAST_YEAR for v in values)
     return 2 * n_years > len(values)
+
+
+def _are_mostly_days(query: QueryColumn) -> bool:
+    """Tell whether most of some texts are days, months or other periods: ``March 11``, ``APR 1948``."""
+    if query.profile.kind != "text" or query.n_values > _MOST_DAYS:
+        return False
+    return are_periods(query.values.values())

@@ -7,7 +7,7 @@ import pytest
 
 import dfjoin
 from dfjoin.search.query import make_query
-from dfjoin.search.usefulness.key_columns import has_dates_alone, reason_against_key
+from dfjoin.search.usefulness.key_columns import has_dates_alone, has_serials_alone, reason_against_key
 from dfjoin.types import IndexSettings
 
 
@@ -38,7 +38,15 @@ def test_why_a_column_is_no_key_by_itself(name, values, reason):
     assert reason_against_key(make_query(pd.Series(list(values), name=name), IndexSettings())) == reason
 
 
-@pytest.mark.parametrize("days", [pd.date_range("2024-01-01", periods=40).astype(str), list(range(1980, 2020))])
+@pytest.mark.parametrize(
+    "days",
+    [
+        pd.date_range("2024-01-01", periods=40).astype(str),
+        list(range(1980, 2020)),
+        [f"{month} {day}" for month in ("March", "April") for day in range(1, 21)],
+        [f"{month} {year}" for month in ("Mar", "Apr") for year in range(1980, 2000)],
+    ],
+)
 def test_days_and_years_alone_join_no_tables_unless_they_are_named(build, days):
     frame = pd.DataFrame(
         {
@@ -73,3 +81,23 @@ def test_a_header_of_any_subject_beside_days_does_not_say_that_tables_belong_tog
     query = replace(make_query(frame["Year"], IndexSettings()), companions=tuple(frame.columns))
     assert has_dates_alone(lake.snapshot, query, "rain")
     assert not has_dates_alone(lake.snapshot, query, "tax")
+
+
+def test_numbers_from_one_on_under_one_header_join_no_tables_unless_they_are_named(build):
+    """Districts of a survey are no districts of an election; what the header or the other headers name is joined."""
+    frame = pd.DataFrame({"district": [*range(1, 41)] * 3, "voter": [f"v{i}" for i in range(120)], "age": range(120)})
+    seats = pd.DataFrame({"District": range(1, 51), "Senator": [f"s{i}" for i in range(50)], "AGE": range(50)})
+    polls = seats.rename(columns={"Senator": "voter"})
+    lake = build({"csv__400": seats, "districts": seats, "polls": polls})
+    query = replace(make_query(frame["district"], IndexSettings()), companions=tuple(frame.columns))
+    names = "csv__400", "districts", "polls"
+    assert [has_serials_alone(lake.snapshot, query, table) for table in names] == [True, False, False]
+    far = replace(make_query(frame["district"] * 7 + 1000, IndexSettings()), companions=tuple(frame.columns))
+    assert not has_serials_alone(lake.snapshot, far, "csv__400")
+    coded = make_query(frame["district"].rename("district_id"), IndexSettings())
+    assert not has_serials_alone(lake.snapshot, coded, "csv__400")
+    report = dfjoin.auto_join(frame, lake, tables="csv__400", on_no_match="ignore").attrs["dfjoin"]
+    assert not report["joined"]
+    assert any("have numbers from 1 on: name the key" in one["reason"] for one in report["passed_over"])
+    assert "Senator" in dfjoin.auto_join(frame, lake, on="district", tables="csv__400").columns
+    assert "Senator" in dfjoin.auto_join(frame, lake, tables="districts").columns
