@@ -5,6 +5,7 @@ One ink in several tones, and hatching: what a picture tells does not depend on 
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Sequence
 from typing import Any
 
@@ -132,14 +133,15 @@ def draw_graph(picture: GraphPicture, title: str, ax: Any) -> Any:
     for arrow in picture.arrows:
         curve = path.Path(arrow.curve, [path.Path.MOVETO, *[path.Path.CURVE4] * 3])
         ax.add_patch(patches.FancyArrowPatch(path=curve, mutation_scale=12, **_arrow(arrow.score)))
-        ax.text(arrow.x, arrow.y, _plain(arrow.label), ha="center", va="bottom", fontsize=7, color=_LINE, bbox=_BLANK)
+        label = {"fontsize": 7, "color": _LINE, "bbox": _BLANK, "zorder": 1.5}  # below the boxes
+        ax.text(arrow.x, arrow.y, _plain(arrow.label), ha="center", va="bottom", **label)
     for box in picture.boxes:
         face = _PALE if box.is_center else "white"
         style = {"facecolor": face, "edgecolor": _INK, "linewidth": 1.6 if box.n_tables > 1 else 0.9}
         ax.add_patch(patches.Rectangle((box.x, box.y), box.width, box.height, zorder=2, **style))
         ax.text(box.x + 10, box.y + box.height / 2, _box_text(box), va="center", fontsize=8, zorder=3)
     ax.set(xlim=(0, picture.width), ylim=(picture.height, 0), aspect="equal")
-    ax.set_title(_plain(title, 200), fontsize=9, loc="left")
+    ax.set_title(textwrap.fill(_plain(title, 200), max(40, picture.width // 7)), fontsize=9, loc="left")
     ax.set_axis_off()
     return ax
 

@@ -2,7 +2,7 @@
 
 import pandas as pd
 
-from dfjoin._graph_picture import picture_around, picture_of_all, picture_of_path
+from dfjoin._graph_picture import family_edges, picture_around, picture_of_all, picture_of_path
 
 
 def edges(*rows):
@@ -25,7 +25,7 @@ def box_of(picture, table):
 
 
 def test_keys_are_at_the_right_and_what_refers_to_the_table_at_the_left():
-    picture = picture_around(STAR, "customers", 1)
+    picture = picture_around(STAR, "customers", 1, {"y/2023": "y/2023", "y/2024": "y/2023"})
     assert {box.table: box.n_tables for box in picture.boxes} == {
         "customers": 1,
         "countries": 1,
@@ -93,3 +93,60 @@ def test_a_whole_graph_leads_to_the_right_and_its_parts_do_not_overlap():
 def test_a_circle_of_declared_keys_is_drawn():
     picture = picture_of_all(edges(("a", "x", "b", "x", 1.0), ("b", "y", "a", "y", 1.0)))
     assert len(picture.arrows) == 2 and len(picture.boxes) == 2
+
+
+def test_tables_of_one_folder_are_one_box_only_where_a_column_is_too_full():
+    few, many = (edges(*((f"f/t{i:02}", "c", "k", "id", 0.9) for i in range(n))) for n in (12, 13))
+    assert [box.n_tables for box in picture_around(few, "k", 1).boxes] == [1] * 13
+    picture = picture_around(many, "k", 1)
+    assert sorted(box.n_tables for box in picture.boxes) == [1, 13] and len(picture.arrows) == 1
+
+
+def test_families_are_one_node_with_the_best_of_their_edges():
+    years = edges(
+        ("y/2023", "customer", "customers", "id", 0.7),
+        ("y/2024", "customer", "customers", "id", 0.9),
+        ("y/2024", "last", "y/2023", "id", 0.9),
+        ("y/odd", "customer", "customers", "id", 0.8),
+        ("z/odd", "customer", "customers", "id", 0.8),
+        ("a", "year", "y/2024", "id", 0.6),
+    ).sort_values("score", ascending=False, kind="stable")
+    found, members = family_edges(years, {"y/2023": "y/2023", "y/2024": "y/2023"})
+    assert members == {
+        "a": ["a"],
+        "customers": ["customers"],
+        "y/2023": ["y/2023", "y/2024"],
+        "y/odd": ["y/odd"],
+        "z/odd": ["z/odd"],
+    }
+    assert set(found[["table", "key_table", "score"]].itertuples(index=False, name=None)) == {
+        ("y/2023", "customers", 0.9),
+        ("y/odd", "customers", 0.8),
+        ("z/odd", "customers", 0.8),
+        ("a", "y/2023", 0.6),
+    }
+    picture = picture_of_all(found, members)
+    assert box_of(picture, "y/2023").n_tables == 2 and picture.tables == {*years["table"], "customers"}
+
+
+def test_tables_with_the_same_place_in_the_graph_are_one_node():
+    found, members = family_edges(edges(*((f"f/{name}", "c", "k", "id", 0.9) for name in "pqr")), {})
+    assert members == {"f/p": ["f/p", "f/q", "f/r"], "k": ["k"]} and len(found) == 1
+
+
+def test_two_tables_have_one_arrow_between_them():
+    picture = picture_of_all(edges(("a", "x", "k", "x", 0.6), ("a", "y", "k", "z", 0.9)))
+    (arrow,) = picture.arrows
+    assert arrow.label == "x and 1 more" and arrow.score == 0.9
+
+
+def test_tables_stand_beside_their_keys_so_that_arrows_do_not_cross():
+    picture = picture_of_all(
+        edges(
+            *(
+                (a, "x", b, "x", 0.9)
+                for a, b in (("a", "z"), ("b", "y"), ("c", "x"), ("l", "x"), ("l", "y"), ("l", "z"))
+            )
+        )
+    )
+    assert [box_of(picture, name).y for name in "cba"] == sorted(box_of(picture, name).y for name in "abc")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import heapq
 import math
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from dfjoin import _plots
 from dfjoin import _validation as check
-from dfjoin._graph_picture import picture_around, picture_of_all
+from dfjoin._graph_picture import family_edges, picture_around, picture_of_all
 from dfjoin._visible import visible_lines
 from dfjoin.containment.composite_references import (
     CompositeReference,
@@ -44,7 +44,7 @@ __all__ = ["JoinGraph", "build_graph", "choose_edges"]
 _AT_ONCE = 1 << 18
 _SMALLEST_KEPT = 0.02
 _DECLARED = "the database declares it as a foreign key"
-_MOST_DRAWN = 30
+_MOST_DRAWN = 48
 """Tables of a whole graph that can be read in one picture."""
 _EDGE = ("table", "column", "key_table", "key_column")
 
@@ -76,6 +76,9 @@ class JoinGraph:
         All tables of the lake, or those that were asked for.
     evidence : list of tuple
         For each candidate, what speaks for it and what against it.
+    families : mapping of str, optional
+        Table → the first table of its family, for tables of one folder with the same headers, such as those of several
+        years: they are one box of a picture.
 
     Notes
     -----
@@ -88,11 +91,13 @@ class JoinGraph:
         candidates: pd.DataFrame,
         tables: list[str],
         evidence: list[tuple[list[str], list[str]]],
+        families: Mapping[str, str] | None = None,
     ) -> None:
         self.edges = edges
         self.candidates = candidates
         self.tables = tables
         self._evidence = evidence
+        self.families = dict(families or {})
 
     def __repr__(self) -> str:
         joined = len(set(self.edges["table"]) | set(self.edges["key_table"]))
@@ -217,7 +222,8 @@ class JoinGraph:
         ]
         evidence = [self._evidence[position] for position in parts[1].index.tolist()]
         edges, candidates = (part.reset_index(drop=True) for part in parts)
-        return JoinGraph(edges, candidates, [name for name in self.tables if name in near], evidence)
+        tables = [name for name in self.tables if name in near]
+        return JoinGraph(edges, candidates, tables, evidence, self.families)
 
     def _joins(self) -> dict[str, list[dict[str, Any]]]:
         """Return the joins that begin at each table, in both directions of each edge."""
@@ -245,7 +251,7 @@ class JoinGraph:
         Parameters
         ----------
         table : str, optional
-            The table in the middle. By default all tables that are joined, up to 30; of a larger graph the
+            The table in the middle. By default all tables that are joined, up to 48 boxes; of a larger graph the
             neighbourhood of the table that most tables join with, and the title says so.
         hops : int, default 1
             How many joins lead to the farthest table, at most.
@@ -255,9 +261,10 @@ class JoinGraph:
         Returns
         -------
         matplotlib Axes
-            An arrow leads from each table to the key that it refers to, at its right, dashed below a score of 0.85.
-            Around a table, tables of one folder that refer to the same key by the same column are one box, and the
-            surest 12 boxes of a side are drawn.
+            An arrow leads from each table to the key that it refers to, at its right, dashed below a score of 0.85; one
+            stands for all keys between two boxes. Tables of one folder with the same headers are one box. So are, in a
+            whole graph or where a side has more than 12 boxes, tables of a folder that refer to the same keys by the
+            same columns. Around a table the surest 12 boxes of a side are drawn.
 
         Raises
         ------
@@ -280,16 +287,17 @@ class JoinGraph:
         if table is not None:
             self._check_table(table)
             return self._draw_around(table, hops, "", ax)
-        joined = sorted(set(self.edges["table"]) | set(self.edges["key_table"]))
-        if len(joined) <= _MOST_DRAWN:
+        joined = set(self.edges["table"]) | set(self.edges["key_table"])
+        edges, members = family_edges(self.edges, self.families)
+        if len(members) <= _MOST_DRAWN:
             title = f"{len(joined):,} of {len(self.tables):,} tables are joined"
-            return _plots.draw_graph(picture_of_all(self.edges), title, ax)
+            return _plots.draw_graph(picture_of_all(edges, members), title, ax)
         ends = pd.concat([self.edges["table"], self.edges["key_table"]])
         return self._draw_around(ends.value_counts().idxmax(), hops, f" of {len(joined):,} that are joined", ax)
 
     def _draw_around(self, table: str, hops: int, among: str, ax: Any) -> Any:
         """Draw the neighbourhood of a table; the title says what part of the graph it is."""
-        picture = picture_around(self.edges, table, hops)
+        picture = picture_around(self.edges, table, hops, self.families)
         left_out = f"; {picture.n_left_out:,} less sure ones are left out" if picture.n_left_out else ""
         title = f"{table}: {len(picture.tables):,} tables{among} lie within {hops} join{'s' * (hops > 1)}{left_out}"
         return _plots.draw_graph(picture, title + ("; plot(table) draws another one" if among else ""), ax)
@@ -349,7 +357,17 @@ def build_graph(snapshot: Snapshot, threshold: float, min_score: float, tables: 
     candidates = _joined([singles.candidates, several.candidates])
     edges = _joined([singles.candidates.iloc[singles.chosen], several.candidates.iloc[several.chosen]])
     edges = edges.sort_values(["declared", "score"], ascending=False, kind="stable", ignore_index=True)
-    return JoinGraph(edges, candidates, names, singles.evidence + several.evidence)
+    families = _families(columns, set(names))
+    return JoinGraph(edges, candidates, names, singles.evidence + several.evidence, families)
+
+
+def _families(columns: LakeColumns, wanted: set[str]) -> dict[str, str]:
+    """Return the first table of the family of each table that has a family."""
+    found: dict[int, list[str]] = {}
+    for name, family in columns.families:
+        if name in wanted:
+            found.setdefault(family, []).append(name)
+    return {name: min(names) for names in found.values() if len(names) > 1 for name in names}
 
 
 class _Found(NamedTuple):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -117,6 +118,12 @@ class LakeColumns:
         """A number for each column that those of tables of one schema in one folder share, see `LakeFacts.family`."""
         facts = [facts_of(segment) for segment in self.snapshot.segments]
         return _joined([one.family[one.table_of] for one in facts], np.uint64)
+
+    @property
+    def families(self) -> Iterator[tuple[str, int]]:
+        """The name of each table, and the number that the tables of its family share."""
+        for segment in self.snapshot.segments:
+            yield from zip(segment.catalog.table_names(), facts_of(segment).family.tolist(), strict=True)
 
     @cached_property
     def folder(self) -> NDArray[np.uint64]:

@@ -69,7 +69,7 @@ def show_graph(visit: Visit) -> Response:
     if graph is None:
         return visit.render("waiting.html")
     edges = graph.edges[graph.edges["score"] >= least]
-    picture = picture_around(edges, table, hops)
+    picture = picture_around(edges, table, hops, graph.families)
     drawn = edges[edges["table"].isin(picture.tables) & edges["key_table"].isin(picture.tables)]
     return visit.render(
         "graph.html",
