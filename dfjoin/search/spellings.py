@@ -372,11 +372,14 @@ def merge_spelled(frame: JoinCandidates, column: str, found: Sequence[SpelledRow
 
 
 def _in_order(frame: pd.DataFrame, queries: list[str], k: int | None) -> pd.DataFrame:
-    """Sort rows as a result is sorted, query column by query column, and keep the k best of each."""
+    """Sort rows as a result is sorted, query column by query column, and keep the k best of each.
+
+    Of equal rows those of the plain search come first, in its order: what stands for a family stays before the others.
+    """
     counts = frame["matched_rows" if "matched_rows" in frame else "matched"].to_numpy()
     useful = frame["usefulness"].to_numpy(float) if "usefulness" in frame else np.zeros(len(frame))
     rank = {name: number for number, name in enumerate(queries)}
-    columns = (frame["query_column"].map(rank), -useful, -counts, frame["cardinality"], frame["table"], frame["column"])
+    columns = (frame["query_column"].map(rank), -useful, -counts, frame["cardinality"])
     rows = list(zip(*(column.tolist() for column in columns), strict=True))
     order = sorted(range(len(rows)), key=rows.__getitem__)
     merged = frame.iloc[order].reset_index(drop=True)

@@ -155,3 +155,17 @@ def test_equal_days_with_an_entity_come_before_months(build, rng, frame):
     )
     (reason,) = [one["reason"] for one in refused.attrs["dfjoin"]["passed_over"]]
     assert "is below the threshold 0.9" in reason
+
+
+def test_periods_leave_equal_rows_in_the_order_that_a_join_takes(build):
+    """What stands for a family of equal tables comes first, whether or not dates have found periods elsewhere."""
+    days = pd.date_range("2001-01-01", periods=60, freq="MS")
+    prices = pd.DataFrame({"Date": days.astype(str)} | {f"city {i}": np.arange(60) * 1.5 + i for i in range(4)})
+    rates = pd.DataFrame({"Date": days.strftime("%b %Y"), "city 0": np.arange(60) / 7, "rate": np.arange(60) / 3})
+    lake = build({"m/prices_nsa": prices, "m/prices_sa": prices.assign(**{"city 0": 0.5}), "rates": rates})
+    df = pd.DataFrame({"Date": days, "city": np.arange(60) / 9})
+    hits = df.discover_joinable("Date", lake, families=False)
+    assert hits["period"].notna().any()
+    plain = hits[hits["period"].isna()]
+    assert plain["table"].tolist() == ["m/prices_sa", "m/prices_nsa"]
+    assert dfjoin.auto_join(df, lake, on="Date").attrs["dfjoin"]["joined"][0]["table"] == "m/prices_sa"
