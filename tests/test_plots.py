@@ -200,15 +200,17 @@ def test_a_small_graph_is_drawn_whole():
 
 
 def test_of_a_large_graph_the_part_is_drawn_that_can_be_read_and_the_title_says_so():
-    graph = JoinGraph(EDGES, EDGES, ["k", "top", *EDGES["table"][:35]], [])
+    more = [(f"f/u{i:02}", f"d{i}", "k", "id", 0.4 - i / 100) for i in range(20)]
+    edges = pd.concat([EDGES, pd.DataFrame(more, columns=list(EDGES))], ignore_index=True)
+    graph = JoinGraph(edges, edges, sorted({*edges["table"], *edges["key_table"]}), [])
     title = graph.plot().get_title(loc="left")
     assert title.replace("\n", " ") == (
-        "k: 14 tables of 37 that are joined lie within 1 join; 23 less sure ones are left out; "
+        "k: 14 tables of 57 that are joined lie within 1 join; 43 less sure ones are left out; "
         "plot(table) draws another one"
     )
     axes = graph.plot("top", hops=2)
     told = axes.get_title(loc="left").replace("\n", " ")
-    assert told == "top: 14 tables lie within 2 joins; 23 less sure ones are left out"
+    assert told == "top: 14 tables lie within 2 joins; 43 less sure ones are left out"
     boxes = [patch for patch in axes.patches if isinstance(patch, matplotlib.patches.Rectangle)]
     assert len(boxes) == 14 and {"k", "top", "t00\nf"} < set(labels(axes.texts))
     with pytest.raises(TableNotFoundError, match=r"`table` must be a table of the graph .*got 'tip'"):
