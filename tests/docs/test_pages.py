@@ -192,9 +192,9 @@ def test_every_setting_and_extra_is_explained():
 
 
 def test_every_function_of_sql_is_listed():
-    from spark_ext.functions import _PYTHON
+    from spark_ext.functions import _FUNCTIONS
 
-    for name in (*_PYTHON, "dfjoin_discover"):
+    for name in (*_FUNCTIONS, "dfjoin_discover"):
         assert f"`{name}(" in text_of("reference/sql"), name
 
 
