@@ -37,6 +37,10 @@ def test_the_extension_decides_between_equally_good_delimiters():
     assert [tell(text, name).delimiter for name in ("t.csv", "t.psv")] == [";", "|"]
 
 
+def test_a_delimiter_of_half_the_lines_is_one():
+    assert tell("Prices of 2020\n\nname;n\nx;1\n") == Dialect(delimiter=";", skip_lines=1)
+
+
 def test_a_single_column_is_read_with_commas():
     assert tell("name\nparis\nlyon\n") == Dialect()
 

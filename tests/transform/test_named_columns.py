@@ -2,13 +2,16 @@
 
 import random
 import warnings
+from types import SimpleNamespace
 
+import numpy as np
 import pyarrow as pa
 import pytest
 
 from dfjoin.errors import DfjoinWarning
 from dfjoin.transform.evidence.transform_join import join_rows
 from dfjoin.transform.find_programs import find_programs
+from dfjoin.transform.pairs.named_columns import _is_determined
 
 FORMS = {
     "first last": lambda first, last: f"{first} {last}",
@@ -125,3 +128,11 @@ def test_a_column_of_the_target_that_the_source_does_not_have_is_warned_of():
     with pytest.warns(DfjoinWarning, match="the key columns 'country' are named, and not compared"):
         _, pairs = joined(left, right, "key", ("country", "code"))
     assert pairs == {(i, i) for i in range(60)}
+
+
+@pytest.mark.parametrize(("targets", "expected"), [([0, 1], False), ([1, 0], False), ([-1, 0], True), ([0, -1], True)])
+def test_rows_that_join_any_row_decide_whether_a_column_is_determined(targets, expected):
+    """Two rows give one result and hold two values; a row that joins nothing says nothing."""
+    outcome = SimpleNamespace(row_targets=np.array(targets), outputs=SimpleNamespace(codes=np.zeros(2, np.int32)))
+    column = SimpleNamespace(values=type("Values", (), {"codes": np.arange(2), "__len__": lambda self: 2})())
+    assert _is_determined(outcome, column) == expected
