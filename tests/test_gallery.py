@@ -6,11 +6,6 @@ import pytest
 
 from tests.conftest import PROJECT
 
-matplotlib = pytest.importorskip("matplotlib")
-matplotlib.use("Agg")
-
-from matplotlib import pyplot  # noqa: E402
-
 SOURCES = PROJECT / "docs" / "gallery_src"
 EXAMPLES = sorted(SOURCES.glob("plot_*.py"))
 PAPERS = {"josie", "lsh_ensemble", "pexeso", "lcjoin", "auto_join"}
@@ -20,6 +15,9 @@ PAPERS = {"josie", "lsh_ensemble", "pexeso", "lcjoin", "auto_join"}
 @pytest.mark.parametrize("part", range(3))
 def test_examples_run_and_draw(part, monkeypatch):
     pytest.importorskip("sklearn")
+    pytest.importorskip("matplotlib").use("Agg")
+    from matplotlib import pyplot
+
     monkeypatch.chdir(SOURCES)
     for file in EXAMPLES[part::3]:
         exec(compile(file.read_text("utf-8"), file.name, "exec"), {"__name__": "__main__"})

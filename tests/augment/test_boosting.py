@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 
 from dfjoin.augment import boosting
 from dfjoin.augment.boosting import BoostedTrees, Columns, leaf_rows
@@ -12,6 +11,8 @@ from dfjoin.augment.encoding import encode_target
 @pytest.mark.parametrize("is_weighted", [False, True])
 @pytest.mark.parametrize("kind", ["numbers", "two", "four"])
 def test_the_trees_are_those_of_scikit_learn(rng, kind, is_weighted):
+    from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
+
     values = rng.normal(size=(500, 5))
     values[:, 3] = rng.integers(0, 3, 500)
     latent = values[:, 0] + values[:, 1] * np.sign(values[:, 2]) + values[:, 3] + 0.3 * rng.normal(size=500)

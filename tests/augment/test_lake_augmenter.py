@@ -10,32 +10,15 @@ from xml.etree import ElementTree
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.base import clone
-from sklearn.compose import make_column_selector, make_column_transformer
-from sklearn.ensemble import RandomForestRegressor
-from sklearn.model_selection import GridSearchCV, GroupKFold, cross_val_score
-from sklearn.pipeline import make_pipeline
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import dfjoin
 from dfjoin.augment.budget import OutOfTimeError
 from dfjoin.errors import ColumnNotFoundError, InvalidParameterError, InvalidTypeError, TableChangedError
 from tests.conftest import PROJECT
 
-EXPECTED_FAILURES = {}
-"""Checks of scikit-learn that do not apply, and why: none."""
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _small_lake(tmp_path_factory):
-    """The checks of scikit-learn are collected before fixtures exist: they get the path of a lake that is built here."""
-    index = tmp_path_factory.mktemp("checks") / "lake"
-    dfjoin.build_lake({"t": pd.DataFrame({"a": ["x", "y"]})}, index, engine="inline", progress=False)
-    _CheckedAugmenter.index = index
-
 
 class _CheckedAugmenter(dfjoin.LakeAugmenter):
-    """An augmenter whose lake is found when it is fitted."""
+    """An augmenter that scikit-learn can make without a lake: it has one when it is fitted."""
 
     index = None
 
@@ -50,13 +33,19 @@ class _CheckedAugmenter(dfjoin.LakeAugmenter):
             self.lake = kept
 
 
-@parametrize_with_checks([_CheckedAugmenter()], expected_failed_checks=lambda estimator: EXPECTED_FAILURES)
-def test_checks_of_scikit_learn(estimator, check):
-    check(estimator)
+def test_checks_of_scikit_learn(build, monkeypatch):
+    from sklearn.utils.estimator_checks import check_estimator
+
+    monkeypatch.setattr(_CheckedAugmenter, "index", build({"t": pd.DataFrame({"a": ["x", "y"]})}).path)
+    check_estimator(_CheckedAugmenter())
 
 
 def numbers_pipeline(lake, **options):
     """An augmenter, then the columns of numbers, then a forest."""
+    from sklearn.compose import make_column_selector, make_column_transformer
+    from sklearn.ensemble import RandomForestRegressor
+    from sklearn.pipeline import make_pipeline
+
     numbers = make_column_transformer(("passthrough", make_column_selector(dtype_include="number")))
     forest = RandomForestRegressor(40, min_samples_leaf=3, random_state=0)
     return make_pipeline(dfjoin.LakeAugmenter(lake, **options), numbers, forest)
@@ -124,6 +113,8 @@ def test_the_plan_is_a_plan_of_auto_join(world, fitted):
 
 
 def test_the_same_arguments_give_the_same_features(world, world_lake):
+    from sklearn.base import clone
+
     first = dfjoin.LakeAugmenter(world_lake, max_hops=1, tables=["climate", "noise0"]).fit(world.X, world.y)
     again = clone(first).fit(world.X, world.y)
     assert again.features_ == first.features_ == ["rain"]
@@ -151,6 +142,10 @@ def test_a_pickle_holds_no_lake_and_works_in_another_process(world, fitted, tmp_
 
 
 def test_a_pipeline_predicts_better_and_can_be_searched(world, world_lake):
+    from sklearn.ensemble import RandomForestRegressor
+    from sklearn.model_selection import GridSearchCV, cross_val_score
+    from sklearn.pipeline import make_pipeline
+
     base = make_pipeline(*numbers_pipeline(world_lake).steps[1:][0][1:], RandomForestRegressor(40, random_state=0))
     before = cross_val_score(base, world.X, world.y, cv=3).mean()
     search = GridSearchCV(
@@ -166,6 +161,8 @@ def test_a_pipeline_predicts_better_and_can_be_searched(world, world_lake):
 
 
 def test_set_output_and_arrays(world, world_lake, fitted):
+    from sklearn.base import clone
+
     out = clone(fitted).set_params(select=None, k=1, tables="climate").set_output(transform="pandas")
     wide = out.fit_transform(world.X, world.y)
     assert list(wide) == ["land", "weight", "rain", "static", "label"] or "rain" in wide
@@ -220,6 +217,7 @@ def test_rows_of_one_key_or_one_group_are_held_out_together(world, world_lake, m
 
 def test_groups_are_routed_as_metadata(world, world_lake):
     import sklearn
+    from sklearn.model_selection import GroupKFold, cross_val_score
 
     with sklearn.config_context(enable_metadata_routing=True):
         pipeline = numbers_pipeline(world_lake, max_hops=1, tables="climate")

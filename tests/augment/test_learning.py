@@ -5,11 +5,6 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.linear_model import LogisticRegression, Ridge
-from sklearn.metrics import r2_score
-from sklearn.model_selection import GridSearchCV, TimeSeriesSplit
-from sklearn.pipeline import Pipeline
-from sklearn.svm import LinearSVC
 
 import dfjoin
 from dfjoin.augment import table_reading as reading
@@ -19,25 +14,36 @@ from dfjoin.augment.held_out import Learning, train
 from dfjoin.errors import InvalidParameterError
 from dfjoin.join.lakes.path_search import PathSearch
 
+
+def linear_model(name):
+    from sklearn import linear_model, svm
+
+    return getattr(svm if name == "LinearSVC" else linear_model, name)()
+
+
 FEW = {"max_hops": 1, "tables": ["climate", "noise0"]}
 
 
 @pytest.mark.parametrize(
-    ("learner", "scoring"), [(Ridge(), None), (None, "r2"), (Ridge(), "neg_mean_absolute_error"), (None, None)]
+    ("learner", "scoring"), [("Ridge", None), (None, "r2"), ("Ridge", "neg_mean_absolute_error"), (None, None)]
 )
 def test_any_learner_and_metric_choose_the_table_that_helps(world, world_lake, learner, scoring):
+    learner = linear_model(learner) if learner else None
     found = dfjoin.LakeAugmenter(world_lake, learner=learner, scoring=scoring, **FEW).fit(world.X, world.y)
     assert found.tables_ == ["climate"] and 0.2 < found.report_.gain < 1
 
 
-@pytest.mark.parametrize("learner", [LogisticRegression(), LinearSVC()])
+@pytest.mark.parametrize("learner", ["LogisticRegression", "LinearSVC"])
 def test_classes(world, world_lake, learner):
+    learner = linear_model(learner)
     y = np.where(world.y > world.y.mean(), "high", "low")
     found = dfjoin.LakeAugmenter(world_lake, learner=learner, scoring="accuracy", **FEW).fit(world.X, y)
     assert found.tables_ == ["climate"]
 
 
 def test_folds_of_the_caller(world, world_lake, monkeypatch):
+    from sklearn.model_selection import TimeSeriesSplit
+
     splits = []
 
     class Splitter(TimeSeriesSplit):
@@ -69,6 +75,8 @@ def test_splits_that_are_no_splitter(world, world_lake, cv):
 
 def test_a_scorer_on_another_scale(world, world_lake):
     """Its loss is far below 0; the gain is a share of it still."""
+    from sklearn.metrics import r2_score
+
     scorer = lambda model, X, y: 500 + 100 * r2_score(y, model.predict(X))  # noqa: E731
     found = dfjoin.LakeAugmenter(world_lake, scoring=scorer, **FEW).fit(world.X, world.y)
     assert found.tables_ == ["climate"] and 0.02 < found.report_.gain < 1
@@ -106,7 +114,7 @@ def test_weights_are_those_of_repeated_rows(rng):
     target = encode_target(matrix[:, 0] + rng.normal(size=60), "regression")
     twice = np.repeat(np.arange(60), counts)
     weighted = PredictionTarget(target.values, target.codes, target.labels, False, counts.astype(float))
-    learning = Learning(Ridge())
+    learning = Learning(linear_model("Ridge"))
     one = train(weighted, Columns(matrix), np.arange(2), np.arange(60), 0, learning)
     other = train(target.take(twice), Columns(matrix[twice]), np.arange(2), np.arange(twice.size), 0, learning)
     assert one.losses(np.arange(60)).sum() == pytest.approx(other.losses(np.arange(twice.size)).sum())
@@ -116,7 +124,7 @@ def test_nulls_are_filled_for_a_learner_that_takes_none(rng):
     matrix = rng.normal(size=(40, 2))
     matrix[::5, 1] = np.nan
     target = encode_target(matrix[:, 0], "regression")
-    trained = train(target, Columns(matrix), np.arange(2), np.arange(40), 0, Learning(Ridge()))
+    trained = train(target, Columns(matrix), np.arange(2), np.arange(40), 0, Learning(linear_model("Ridge")))
     assert np.isfinite(trained.losses(np.arange(40))).all()
 
 
@@ -132,13 +140,26 @@ def test_arguments_that_are_wrong(world, world_lake):
 
 
 def test_a_grid_search_reads_each_table_once_for_each_fold(world, world_lake, monkeypatch):
+    from sklearn.linear_model import Ridge
+    from sklearn.model_selection import GridSearchCV
+    from sklearn.pipeline import Pipeline
+
+    class LastColumn(Ridge):
+        """A model that takes any frame."""
+
+        def fit(self, X, y):
+            return super().fit(X.select_dtypes("number").fillna(0), y)
+
+        def predict(self, X):
+            return super().predict(X.select_dtypes("number").fillna(0))
+
     monkeypatch.setattr(reading, "_KEPT", type(reading._KEPT)())
     read = []
     join = PathSearch.join
     monkeypatch.setattr(PathSearch, "join", lambda self, lead: read.append(lead.hop.table) or join(self, lead))
     grid = {"lake__k": [1, 2], "lake__max_hops": [1, 2], "lake__select": ["relevance", None]}
     augmenter = dfjoin.LakeAugmenter(world_lake, cache=True)
-    model = Pipeline([("lake", augmenter), ("model", _LastColumn())])
+    model = Pipeline([("lake", augmenter), ("model", LastColumn())])
     GridSearchCV(model, grid, cv=2, error_score="raise", refit=False).fit(world.X, world.y)
     names = pd.Series(read).value_counts()
     assert (names == 2).all() and set(names.index) == set(world.frames)
@@ -148,13 +169,3 @@ def test_a_grid_search_reads_each_table_once_for_each_fold(world, world_lake, mo
     assert len(reading._KEPT) == 3
     kept.set_params(max_hops=1).fit(world.X, world.y)
     assert "wealth" not in kept.tables_ and len(reading._KEPT) == 3
-
-
-class _LastColumn(Ridge):
-    """A model that takes any frame."""
-
-    def fit(self, X, y):
-        return super().fit(X.select_dtypes("number").fillna(0), y)
-
-    def predict(self, X):
-        return super().predict(X.select_dtypes("number").fillna(0))

@@ -5,10 +5,6 @@ from decimal import Decimal
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.impute import SimpleImputer
-from sklearn.linear_model import Ridge
-from sklearn.model_selection import cross_val_score
-from sklearn.pipeline import make_pipeline
 
 import dfjoin
 from dfjoin.augment.model_encoding import ModelEncoding
@@ -87,6 +83,11 @@ def test_rows_that_are_encoded_later(frame):
 
 
 def test_an_augmenter_that_encodes_is_followed_by_a_model(world, world_lake, tmp_path):
+    from sklearn.impute import SimpleImputer
+    from sklearn.linear_model import Ridge
+    from sklearn.model_selection import cross_val_score
+    from sklearn.pipeline import make_pipeline
+
     augmenter = dfjoin.LakeAugmenter(world_lake, encode=True, max_hops=1, tables=["climate", "codes"], select=None, k=2)
     out = augmenter.fit(world.X, world.y).transform(world.X)
     assert list(out) == list(augmenter.get_feature_names_out()) and (out.dtypes == np.float64).all()

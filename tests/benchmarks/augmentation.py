@@ -16,13 +16,6 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from sklearn.ensemble import (
-    HistGradientBoostingClassifier,
-    HistGradientBoostingRegressor,
-    RandomForestClassifier,
-    RandomForestRegressor,
-)
-from sklearn.model_selection import train_test_split
 from threadpoolctl import threadpool_limits
 
 import dfjoin
@@ -63,6 +56,13 @@ def is_regression(y: pd.Series) -> bool:
 
 def score(train: pd.DataFrame, test: pd.DataFrame, y: tuple[pd.Series, pd.Series], seed: int) -> list[float]:
     """Accuracy (of a regression R²) of gradient boosting and of a random forest."""
+    from sklearn.ensemble import (
+        HistGradientBoostingClassifier,
+        HistGradientBoostingRegressor,
+        RandomForestClassifier,
+        RandomForestRegressor,
+    )
+
     train, test = encoded(train, test)
     held = train.columns[train.notna().any()]
     train, test = train[held], test[held]
@@ -125,6 +125,8 @@ def augmented(name: str, parts: list[pd.DataFrame], y: pd.Series, context: dict)
 
 def measure(case: Path, contenders: list[str], seeds: int, k: int | None, max_hops: int) -> pd.DataFrame:
     """One row for each contender and seed."""
+    from sklearn.model_selection import train_test_split
+
     meta = json.loads((case / "meta.json").read_text())
     place = Path(tempfile.mkdtemp())
     tables = tables_of(case, place)

@@ -15,8 +15,6 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
-from sklearn.model_selection import cross_val_predict
 
 import dfjoin
 from dfjoin.augment.encoding import encode_column
@@ -49,6 +47,9 @@ class GeneratedCase:
 
 def skill(X: pd.DataFrame, y: pd.Series, seed: int = 0) -> float:
     """Share of the target's variance (of classes: of its Brier score) that a forest explains on held-out rows."""
+    from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
+    from sklearn.model_selection import cross_val_predict
+
     X = encoded(X, X)[0].fillna(-1e9)
     if is_regression(y):
         predicted = cross_val_predict(RandomForestRegressor(30, min_samples_leaf=3, random_state=seed), X, y, cv=3)

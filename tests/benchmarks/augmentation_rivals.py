@@ -17,7 +17,6 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from sklearn.model_selection import train_test_split
 from threadpoolctl import threadpool_limits
 
 import dfjoin
@@ -153,6 +152,8 @@ def _numbers(frames: list[pd.DataFrame]) -> list[pd.DataFrame]:
 
 def measure(name: str, seed: int, contenders: list[str]) -> list[dict[str, object]]:
     """Return score and time of each contender on one case."""
+    from sklearn.model_selection import train_test_split
+
     rng = np.random.default_rng(seed)
     case = CASES[name](rng)
     index = Path(tempfile.mkdtemp()) / "lake"

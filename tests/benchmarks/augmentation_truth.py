@@ -18,8 +18,6 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from sklearn.ensemble import HistGradientBoostingRegressor
-from sklearn.model_selection import train_test_split
 from threadpoolctl import threadpool_limits
 
 import dfjoin
@@ -319,12 +317,16 @@ def with_noise(case: TruthCase, rng: np.random.Generator) -> dict[str, pd.DataFr
 
 
 def _r2(parts: list[pd.DataFrame], answers: list[np.ndarray]) -> float:
+    from sklearn.ensemble import HistGradientBoostingRegressor
+
     train, test = encoded(*parts)
     return HistGradientBoostingRegressor(random_state=0).fit(train, answers[0]).score(test, answers[1])
 
 
 def measure(name: str, seed: int) -> dict[str, float | str]:
     """Fit to two thirds of the rows; score on the others, and compare the tables with the truth."""
+    from sklearn.model_selection import train_test_split
+
     rng = np.random.default_rng(seed)
     case = CASES[name](rng)
     index = Path(tempfile.mkdtemp()) / "lake"

@@ -22,8 +22,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from sklearn.ensemble import RandomForestClassifier
-from sklearn.model_selection import StratifiedKFold
 from threadpoolctl import threadpool_limits
 
 import dfjoin
@@ -72,6 +70,8 @@ def features_of(wide: pd.DataFrame, left_out: list[str], fewest: int) -> pd.Data
 
 def eliminate(x: pd.DataFrame, y: pd.Series, seed: int) -> list[str]:
     """Drop the least important third of the features again and again; return those with the best score out of bag."""
+    from sklearn.ensemble import RandomForestClassifier
+
     names, best, chosen = list(x), -1.0, list(x)
     while True:
         forest = RandomForestClassifier(TREES, oob_score=True, random_state=seed).fit(x[names], y)
@@ -85,6 +85,9 @@ def eliminate(x: pd.DataFrame, y: pd.Series, seed: int) -> list[str]:
 
 def cross_validate(x: pd.DataFrame, y: pd.Series, n_seeds: int, n_folds: int = 4) -> pd.DataFrame:
     """Score each fold with the features and the forest that the other folds give."""
+    from sklearn.ensemble import RandomForestClassifier
+    from sklearn.model_selection import StratifiedKFold
+
     rows = []
     for seed in range(n_seeds):
         folds = StratifiedKFold(n_folds, shuffle=True, random_state=seed)

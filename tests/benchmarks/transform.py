@@ -19,8 +19,6 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pyarrow as pa
-from sklearn.feature_extraction.text import TfidfVectorizer
-from sklearn.neighbors import NearestNeighbors
 
 from dfjoin.transform.compose.by_example import learn_from_examples
 from dfjoin.transform.evidence.transform_join import join_rows
@@ -100,6 +98,9 @@ def by_program(case: Case, *, known: bool) -> Pairs:
 
 def by_nearest(case: Case) -> Pairs:
     """Join each left key with its TF-IDF nearest neighbour, at the threshold of the best F1."""
+    from sklearn.feature_extraction.text import TfidfVectorizer
+    from sklearn.neighbors import NearestNeighbors
+
     lefts = pd.Series(dict(case.left)[case.keys[0]].to_pylist()).fillna("").str.lower()
     rights = pd.Series(dict(case.right)[case.keys[1]].to_pylist()).fillna("").str.lower()
     vectorizer = TfidfVectorizer(analyzer="char_wb", ngram_range=(2, 4)).fit([*lefts, *rights])
