@@ -7,8 +7,6 @@ import json
 import pandas as pd
 import pytest
 
-from dfjoin.cli.main import main
-
 
 @pytest.fixture
 def index(build):
@@ -16,15 +14,6 @@ def index(build):
     shops = pd.DataFrame({"shop": [f"s{i}" for i in range(90)], "city_id": [10 + i % 30 for i in range(90)]})
     countries = pd.DataFrame({"country_id": range(3, 11), "name": list("abcdefgh")})
     return str(build({"city": cities, "shop": shops, "country": countries}).path)
-
-
-@pytest.fixture
-def run(capsys):
-    def call(*arguments):
-        status = main([str(a) for a in arguments])
-        return status, *capsys.readouterr()
-
-    return call
 
 
 def test_edges_are_printed_in_every_format(run, index):

@@ -8,7 +8,6 @@ import pandas as pd
 import pytest
 
 import dfjoin
-from dfjoin.cli.main import main
 
 LONG = "a/very/long/path/to/" + "x" * 80 + "/county_population"
 
@@ -19,15 +18,6 @@ def index(build):
         {"county": ["Ada", "Bay", None], "people": ["5", "7", "NA"], "note, long": ["p" * 90, "q", "r"]}
     )
     return str(build({LONG: counties, "medals": pd.DataFrame({"country": ["Peru", "Chad"], "gold": [1, 2]})}).path)
-
-
-@pytest.fixture
-def run(capsys):
-    def call(*arguments):
-        status = main([str(a) for a in arguments])
-        return status, *capsys.readouterr()
-
-    return call
 
 
 def test_search_prints_whole_names(run, index):

@@ -48,16 +48,6 @@ def table(tmp_path):
     return str(path)
 
 
-@pytest.fixture
-def run(capsys):
-    def run(*argv):
-        status = main([str(a) for a in argv])
-        captured = capsys.readouterr()
-        return status, captured.out, captured.err
-
-    return run
-
-
 def test_without_a_command_the_help_is_printed(run):
     status, out, err = run()
     assert (status, err) == (0, "") and out.startswith("usage: dfjoin") and "Build an index" in out

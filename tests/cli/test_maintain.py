@@ -6,7 +6,6 @@ import pandas as pd
 import pytest
 
 import dfjoin
-from dfjoin.cli.main import main
 
 
 @pytest.fixture
@@ -16,16 +15,6 @@ def index(tmp_path):
         pd.DataFrame({"c": ["p", "q", name]}).to_csv(tmp_path / "data" / f"{name}.csv", index=False)
     dfjoin.build_lake(tmp_path / "data", tmp_path / "lake", engine="inline", progress=False)
     return tmp_path / "lake"
-
-
-@pytest.fixture
-def run(capsys):
-    def run(*argv):
-        status = main([str(a) for a in argv])
-        captured = capsys.readouterr()
-        return status, captured.out, captured.err
-
-    return run
 
 
 def names(index):

@@ -20,22 +20,6 @@ LINK_LEADS_OUT = "a link that leads out of the root; give the place it leads to 
 LINKED_DIRECTORY = "a link to a directory; directories are listed where they are"
 
 
-@pytest.fixture
-def lake(tmp_path):
-    """Make a directory of files: ``lake("a.csv", "b/c.parquet")`` returns its path."""
-
-    def make(*names):
-        base = tmp_path / "lake"
-        base.mkdir(exist_ok=True)
-        for name in names:
-            path = base / name
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_bytes(name.encode())
-        return base
-
-    return make
-
-
 def names_of(source, **options):
     _, tables, skipped = list_tables(source, **options)
     return [t.name for t in tables], {s.name: s.reason for s in skipped}

@@ -16,22 +16,6 @@ from dfjoin.sources.roots import absolute_uri, is_below, local_path, open_root, 
 from dfjoin.types import Root
 
 
-@pytest.fixture
-def lake(tmp_path):
-    """Make a directory of files: ``lake("a.csv", "b/c.parquet")`` returns its path."""
-
-    def make(*names):
-        base = tmp_path / "lake"
-        base.mkdir(exist_ok=True)
-        for name in names:
-            path = base / name
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_bytes(name.encode())
-        return base
-
-    return make
-
-
 def test_a_scheme_that_nothing_opens_is_an_error():
     with pytest.raises(InvalidParameterError, match=r"a URI that pyarrow.fs opens .* scheme 'nosuch'"):
         list_tables("nosuch://place/lake")
