@@ -6,6 +6,9 @@ import pytest
 
 import dfjoin
 
+# It comes with scikit-learn, which takes a second to load: tests import that themselves.
+pytest.importorskip("threadpoolctl")
+
 N_LANDS = 240
 SYLLABLES = ["ba", "ce", "di", "fo", "gu", "ha", "je", "ki", "lo", "mu"]
 
@@ -13,12 +16,6 @@ SYLLABLES = ["ba", "ce", "di", "fo", "gu", "ha", "je", "ki", "lo", "mu"]
 def land_names(n):
     """Names that are no numbers, all different."""
     return [SYLLABLES[i // 100 % 10] + SYLLABLES[i // 10 % 10] + SYLLABLES[i % 10] + "nia" for i in range(n)]
-
-
-@pytest.fixture(scope="session", autouse=True)
-def needs_learning():
-    """Skip all where scikit-learn is missing; tests import it themselves, as it would double what collecting costs."""
-    pytest.importorskip("sklearn")
 
 
 class World:

@@ -17,27 +17,28 @@ from dfjoin.errors import ColumnNotFoundError, InvalidParameterError, InvalidTyp
 from tests.conftest import PROJECT
 
 
-class _CheckedAugmenter(dfjoin.LakeAugmenter):
-    """An augmenter that scikit-learn can make without a lake: it has one when it is fitted."""
-
-    index = None
-
-    def __init__(self, lake=None, *, k=None, select="auto"):
-        super().__init__(lake, k=k, select=select)
-
-    def fit(self, X, y=None, groups=None):
-        kept, self.lake = self.lake, self.index
-        try:
-            return super().fit(X, y, groups)
-        finally:
-            self.lake = kept
-
-
 def test_checks_of_scikit_learn(build, monkeypatch):
     from sklearn.utils.estimator_checks import check_estimator
 
-    monkeypatch.setattr(_CheckedAugmenter, "index", build({"t": pd.DataFrame({"a": ["x", "y"]})}).path)
-    check_estimator(_CheckedAugmenter())
+    index = build({"t": pd.DataFrame({"a": ["x", "y"]})}).path
+
+    class Checked(dfjoin.LakeAugmenter):
+        """An augmenter that scikit-learn can make without a lake: it has one while it is fitted."""
+
+        __qualname__ = "Checked"
+
+        def __init__(self, lake=None, *, k=None, select="auto"):
+            super().__init__(lake, k=k, select=select)
+
+        def fit(self, X, y=None, groups=None):
+            kept, self.lake = self.lake, index
+            try:
+                return super().fit(X, y, groups)
+            finally:
+                self.lake = kept
+
+    monkeypatch.setattr(sys.modules[__name__], "Checked", Checked, raising=False)  # where pickle looks for it
+    check_estimator(Checked())
 
 
 def numbers_pipeline(lake, **options):

@@ -5,6 +5,7 @@ import pytest
 from tests.benchmarks.claims import KINDS, measure
 
 
+@pytest.mark.slow  # dozens of relations are learned
 @pytest.mark.filterwarnings("ignore::dfjoin.errors.DfjoinWarning")
 def test_the_mean_claim_is_near_the_mean_truth():
     made = measure(2 * len(KINDS))

@@ -1,11 +1,14 @@
 """Two checkouts in turns: this one against itself, in which nothing is faster than the other."""
 
+import pytest
+
 from tests.benchmarks.compare import LEAST_ROUNDS, compare
 from tests.conftest import EXAMPLE_LAKE, PROJECT
 
 QUERIES = "table_path,column,distinct_values,interval,column_index\ngeo/countries.csv,country,24,10-100,0\n"
 
 
+@pytest.mark.slow  # processes of both checkouts
 def test_searches_and_processes_are_timed_in_both_checkouts(example_lake, tmp_path):
     queries = tmp_path / "queries.csv"
     queries.write_text(QUERIES)

@@ -103,21 +103,26 @@ def test_notebooks_have_the_code_that_the_pages_have(tmp_path):
     assert cell["cell_type"] == "code" or "](own_lake.md)" not in cell["source"]
 
 
-@pytest.mark.slow  # each starts a kernel of Jupyter, which imports and reads anew
-@pytest.mark.parametrize(
-    "name", sorted(p for p in PAGES if p.startswith("tutorials/") and p not in (*WITH_SPARK, "tutorials/index"))
-)
-def test_a_notebook_runs_in_a_kernel(name, tmp_path):
+@pytest.mark.slow  # a kernel of Jupyter imports and reads anew
+def test_notebooks_run_in_a_kernel(tmp_path):
+    """All in one, each in a place and with names of its own: a kernel for each would import the same again."""
     nbformat, nbclient = pytest.importorskip("nbformat"), pytest.importorskip("nbclient")
     pytest.importorskip("ipykernel")
-    shutil.copytree(PROJECT / "examples", tmp_path / "examples")
-    notebook = nbformat.from_dict(notebook_of(PAGES[name]))
+    names = sorted(p for p in PAGES if p.startswith("tutorials/") and p not in (*WITH_SPARK, "tutorials/index"))
+    notebooks = [nbformat.from_dict(notebook_of(PAGES[name])) for name in names]
+    whole = nbformat.v4.new_notebook(metadata=notebooks[0].metadata)
+    for number, notebook in enumerate(notebooks):
+        place = tmp_path / str(number)
+        shutil.copytree(PROJECT / "examples", place / "examples")
+        begin = nbformat.v4.new_code_cell(f"%reset -f\n%cd -q {place}")
+        whole.cells += [begin, *notebook.cells]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of Jupyter itself
-        nbclient.NotebookClient(notebook, timeout=300, resources={"metadata": {"path": str(tmp_path)}}).execute()
-    cells = [cell for cell in notebook.cells if cell.cell_type == "code"]
-    assert cells and all(cell.execution_count for cell in cells)
-    assert any(cell.outputs for cell in cells)
+        nbclient.NotebookClient(whole, timeout=300, resources={"metadata": {"path": str(tmp_path)}}).execute()
+    for name, notebook in zip(names, notebooks, strict=True):
+        cells = [cell for cell in notebook.cells if cell.cell_type == "code"]
+        assert cells and all(cell.execution_count for cell in cells), name
+        assert any(cell.outputs for cell in cells), name
 
 
 # Links --------------------------------------------------------------------------------------------------
@@ -211,17 +216,17 @@ def test_every_command_has_a_page_with_all_its_options(name):
 
 
 DETAILS = {
-    "search": dfjoin.discover_joinable,
-    "join": dfjoin.auto_join,
-    "build": dfjoin.build_lake,
-    "vectors": dfjoin.Lake.add_vectors,
-    "augment": dfjoin.LakeAugmenter,
+    "search": "discover_joinable",
+    "join": "auto_join",
+    "build": "build_lake",
+    "vectors": "Lake.add_vectors",
+    "augment": "LakeAugmenter",
 }
 
 
 @pytest.mark.parametrize("name", DETAILS)
 def test_the_details_have_every_argument_of_a_long_function(name):
-    function, text = DETAILS[name], text_of(f"reference/{name}_details")
+    function, text = attrgetter(DETAILS[name])(dfjoin), text_of(f"reference/{name}_details")
     titles = re.findall(r"^### (.*)$", text.partition("\n## Attributes")[0], re.MULTILINE)
     listed = [word for title in titles for word in re.findall(r"`(\w+)`", title)]
     assert sorted(listed) == sorted(set(inspect.signature(function).parameters) - {"self"})
