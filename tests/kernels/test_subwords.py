@@ -94,7 +94,7 @@ def test_letters():
 
 
 def test_words_are_counted_and_entered(table):
-    texts = ["the paris the", "zz the", "", "paris zz"]
+    texts = ["the\0paris the", "zz the", "", "paris zz"]
     offsets, data = map(as_read_only, to_texts(texts))
     firsts, lasts, counts = np.empty((3, 20), np.int64)
     assert count_words(offsets, data, np.full(64, -1, np.int32), firsts, lasts, counts) == (3, 4)
