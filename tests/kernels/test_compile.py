@@ -622,20 +622,29 @@ assert sys.argv[1:] == ["warmup", "--portable"]
 subprocess.run([sys.executable, "-c", {SHIP!r}, ".", "-c", {USE!r}, "."], check=True)
 """
 
+COPYING = """
+import shutil, sys
+assert sys.argv[1:] == ["warmup", "--portable"]
+shutil.rmtree("dfjoin/kernels/compiled")
+shutil.copytree({!r}, "dfjoin/kernels/compiled")
+"""
+"""For a second wheel, of another platform: what the first one compiles, without compiling it again."""
+
 
 @compiled_only
 @portable_only
 @pytest.mark.parametrize("given", ["", "manylinux_2_28_x86_64", None])
-def test_a_wheel_has_compiled_kernels_if_they_can_be_compiled(kernels, run_python, tmp_path, given):
+def test_a_wheel_has_compiled_kernels_if_they_can_be_compiled(kernels, shipped, run_python, tmp_path, given):
     """It is for the platform that the builder gives, by default that of this Python; without kernels it is for all."""
     pytest.importorskip("setuptools", "77")
     is_able = given is not None
+    warmup = (COPYING.format(str(shipped)) if given else WARMUP) if is_able else "raise SystemExit(2)"
     (kernels / "outer.py").write_text(SMALL_KERNEL)
     (kernels.parent / "_version.py").write_text('__version__ = "1"')
     for place in (kernels, tmp_path / "build" / "lib" / "dfjoin" / "kernels"):
         (place / "compiled" / "stale").mkdir(parents=True)
         (place / "compiled" / "stale" / "outer.nbi").touch()
-    (kernels.parent / "__main__.py").write_text(WARMUP if is_able else "raise SystemExit(2)")
+    (kernels.parent / "__main__.py").write_text(warmup)
     for name in ("pyproject.toml", "README.md", "LICENSE"):
         shutil.copy(PROJECT / name, tmp_path)
     shutil.copytree(PROJECT / "packaging", tmp_path / "packaging")
