@@ -9,7 +9,7 @@ from pathlib import Path
 from dfjoin import _validation as check
 from dfjoin.errors import IndexNotFoundError, InvalidParameterError
 from dfjoin.index.commit import Uncommitted, commit
-from dfjoin.index.layout import make_directories
+from dfjoin.index.layout import MANIFESTS, RUNS, SEGMENTS, make_directories
 from dfjoin.index.manifest import Manifest, now
 from dfjoin.index.mirror import index_place
 from dfjoin.index.versions import read_manifest
@@ -120,12 +120,18 @@ def _make(path: Path) -> None:
         ) from error
 
 
+def _is_free(path: Path) -> bool:
+    """Tell whether a directory is empty, or holds what a killed first build left: no version names it."""
+    names = {entry.name for entry in path.iterdir()}
+    return not names or (names == {RUNS, SEGMENTS, MANIFESTS} and not any((path / MANIFESTS).iterdir()))
+
+
 def _base(path: Path, if_exists: str) -> Manifest | None:
     """Return the version that a build follows, or raise when there is one and there must not be."""
     try:
         base = read_manifest(path)
     except IndexNotFoundError:
-        if path.is_dir() and any(path.iterdir()):
+        if path.is_dir() and not _is_free(path):
             raise InvalidParameterError(
                 f"`index` must be a new or empty directory, or an index; `{path}` holds other files"
             ) from None

@@ -46,6 +46,21 @@ def test_a_directory_of_other_files(tmp_path):
         find_base(tmp_path, "add")
 
 
+def test_a_first_build_that_was_killed_is_built_anew(tmp_path):
+    """Nothing could remove what it had written: no version names it, and `vacuum` finds it."""
+    index, frame = tmp_path / "ix", pd.DataFrame({"a": ["x", "y"]})
+    for left in ("runs/build-1", "segments/1", "manifests"):
+        (index / left).mkdir(parents=True)
+    (index / "segments" / "1" / "tokens.npy").write_bytes(b"half")
+    lake = dfjoin.build_lake({"t": frame}, index, engine="inline", progress=False)
+    assert lake.verify() == [] and lake.tables["table"].tolist() == ["t"]
+    (index / "manifests").rename(tmp_path / "kept")
+    (index / "manifests").mkdir()
+    (index / "manifests" / "mine.txt").write_text("x")
+    with pytest.raises(InvalidParameterError, match="holds other files"):
+        find_base(index, "add")
+
+
 @pytest.mark.parametrize("was_there", [True, False])
 def test_a_first_build_that_fails_leaves_the_place_as_it_was(tmp_path, was_there):
     index = tmp_path / "index"
