@@ -13,6 +13,7 @@ from dfjoin.kernels.sets.minhash import sign_hashes
 from dfjoin.search.lsh.bands import containment_of
 from dfjoin.types import IndexSettings
 from dfjoin.values.normalize import normalize_column
+from spark_ext.functions import _containment, _jaccard
 from spark_ext.transfer import collect, to_pandas
 from tests.spark.frames import pair, rows
 
@@ -241,3 +242,10 @@ def test_hits_and_catalogue_are_saved_as_tables(spark, example_lake, tmp_path):
     picked = saved.where("table = 'geo/countries.csv'")
     want = df.auto_join(example_lake, on="land", tables="geo/countries.csv")
     assert rows(sdf.auto_join(picked)) == rows(want)
+
+
+def test_shares_of_a_null_list_and_of_no_values_are_null():
+    lists = pa.array([["a"], ["a"], [], None, ["a", "b"]])
+    others = pa.array([["a"], None, ["a"], ["a"], ["b"]])
+    assert _containment(lists, others).to_pylist() == [1.0, None, None, None, 0.5]
+    assert _jaccard(lists, others).to_pylist() == [1.0, None, 0.0, None, 0.5]

@@ -241,6 +241,14 @@ def test_few_bytes_come_here_keys_first(spark, monkeypatch):
     assert not rows_here.draw_rows(other, ["key"], 1_000_000).is_whole
 
 
+def test_the_shortest_columns_come_as_far_as_there_is_room(monkeypatch):
+    monkeypatch.setattr(rows_here, "MOST_BYTES", 40)
+    widths = {"wide": 50.0, "n": 2.0, "key": 10.0, "text": 25.0}
+    assert rows_here._chosen(widths, ["key"], 1) == ["n", "key", "text"]
+    assert rows_here._chosen(widths, ["key"], 2) == ["n", "key"]
+    assert rows_here._chosen(widths, ["wide"], 1) == []
+
+
 def test_a_plan_asks_for_the_version_of_a_spark_table(spark, tmp_path):
     spark_ext.enable(spark)
     place = str(tmp_path / "caps")
