@@ -51,8 +51,13 @@ class SessionTable:
 
     @property
     def numbered(self) -> Any:
-        """The frame with its columns named by their positions: names may differ by case alone."""
-        return self.frame.toDF(*(str(i) for i in range(len(self.frame.columns))))
+        """The frame with its columns named by their positions: names may differ by case alone.
+
+        A column of a type that Arrow lacks, as an interval of months, is read as Spark spells it.
+        """
+        frame = self.frame.toDF(*(str(i) for i in range(len(self.frame.columns))))
+        lacking = [field.name for field in frame.schema.fields if not _is_in_arrow(field.dataType)]
+        return frame.withColumns({name: frame[name].cast("string") for name in lacking}) if lacking else frame
 
     def version(self) -> str:
         """Return what tells this content of the table from another one.
@@ -150,6 +155,17 @@ def empty_batch(frame: Any) -> pa.RecordBatch:
     """Return a batch without rows, which has the types."""
     schema = frame.limit(0).toArrow().schema
     return pa.record_batch([pa.array([], type_) for type_ in schema.types], schema=schema)
+
+
+def _is_in_arrow(type_: Any) -> bool:
+    """Tell whether Arrow has a type of Spark."""
+    from pyspark.errors import PySparkTypeError
+    from pyspark.sql.pandas.types import to_arrow_type
+
+    try:
+        return to_arrow_type(type_) is not None
+    except PySparkTypeError:
+        return False
 
 
 def _is_nested(field: Any) -> bool:

@@ -1,6 +1,7 @@
 """Builds on Spark: the same index as inline, Spark tables as sources, failures that leave nothing broken."""
 
 import datetime
+import shutil
 import signal
 import subprocess
 import sys
@@ -201,10 +202,19 @@ def test_what_is_skipped_has_the_cause_that_spark_names(spark, on_spark, tmp_pat
 
 
 def test_a_build_of_nothing_is_an_error(spark, on_spark, tmp_path):
-    frame = spark.sql("select 'a' c, interval '1' month i")
-    with pytest.raises(TableReadError, match=r"must hold a table that can be read, and none is: `t`: .*Interval"):
+    spark.range(5).write.parquet(str(tmp_path / "gone"))
+    frame = spark.read.parquet(str(tmp_path / "gone"))
+    shutil.rmtree(tmp_path / "gone")
+    with pytest.raises(TableReadError, match=r"must hold a table that can be read, and none is: `t`: .*gone"):
         on_spark({"t": frame})
     assert not (tmp_path / "lake.dfjoin").exists()
+
+
+def test_a_column_of_a_type_that_arrow_lacks_is_read_as_spark_spells_it(spark, on_spark):
+    frame = spark.sql("select 'a' c, interval '1' month i union all select 'b', interval '14' month")
+    columns = on_spark({"t": frame}).columns.set_index("column")
+    assert list(columns.index) == ["c", "i"] and list(columns["cardinality"]) == [2, 2]
+    assert columns.loc["i", "samples"][0] in ("INTERVAL '1' MONTH", "INTERVAL '14' MONTH")
 
 
 def test_an_unreadable_file_is_skipped_or_raised_as_asked(on_spark, tmp_path):
