@@ -15,8 +15,6 @@ from dfjoin.store.snapshot import Snapshot
 from dfjoin.values.header_meaning import headers_of, is_naming
 from dfjoin.values.headers import CALENDAR_HEADERS, MEASURES
 
-__all__ = ["has_dates_alone", "reason_against_key"]
-
 _FEWEST_VALUES = 3
 _DIGITS_OF_YEAR = 4
 

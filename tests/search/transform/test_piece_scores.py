@@ -8,7 +8,7 @@ from dfjoin.index.column_values import pack_values
 from dfjoin.search.params import SearchParams, SearchStats
 from dfjoin.search.query import make_query
 from dfjoin.search.transform import piece_scores
-from dfjoin.search.transform.piece_scores import (
+from dfjoin.search.transform.candidate_programs import (
     HeldPieces,
     QueryPieces,
     order_columns,
