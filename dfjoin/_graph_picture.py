@@ -8,16 +8,6 @@ from typing import Any
 
 import pandas as pd
 
-__all__ = [
-    "GraphPicture",
-    "PictureArrow",
-    "PictureBox",
-    "family_edges",
-    "picture_around",
-    "picture_of_all",
-    "picture_of_path",
-]
-
 _WIDTH, _HEIGHT, _ACROSS, _DOWN, _MARGIN = 236, 46, 170, 18, 12
 """Size of a box, space between boxes beside and below each other, and margin, in pixels."""
 

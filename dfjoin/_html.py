@@ -8,8 +8,6 @@ from collections.abc import Iterable, Sequence
 from dfjoin._graph_picture import GraphPicture
 from dfjoin._visible import visible, visible_lines
 
-__all__ = ["DARK", "LIGHT", "bar", "card", "code", "escape", "escape_lines", "graph", "page", "pairs", "table"]
-
 LIGHT = {
     "back": "#ffffff",
     "text": "#1f2328",

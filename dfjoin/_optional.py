@@ -7,8 +7,6 @@ from types import ModuleType
 
 from dfjoin.errors import MissingDependencyError
 
-__all__ = ["import_optional"]
-
 
 def import_optional(name: str, *, extra: str, purpose: str) -> ModuleType:
     """Import a module of an optional library.

@@ -16,15 +16,6 @@ from dfjoin._graph_picture import GraphPicture, PictureBox
 from dfjoin._optional import import_optional
 from dfjoin._visible import visible
 
-__all__ = [
-    "draw_coverage",
-    "draw_gains",
-    "draw_graph",
-    "draw_partners",
-    "draw_precision",
-    "draw_sizes",
-]
-
 _INK, _PALE, _LINE = "#1f4e79", "#dbe5ee", "#52606d"
 """Dark, light, and grey: 8.4, 1.3 and 6.4 to 1 against white."""
 

@@ -6,8 +6,6 @@ import os
 import tempfile
 from pathlib import Path
 
-__all__ = ["user_cache", "user_id"]
-
 
 def user_cache(name: str) -> Path | None:
     """Return a directory of this user's cache, made if it is not there; nobody else may write in it.

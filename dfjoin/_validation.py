@@ -12,25 +12,6 @@ from urllib.parse import parse_qsl, urlencode, urlsplit
 
 from dfjoin.errors import InvalidParameterError, InvalidTypeError, did_you_mean, shortlist
 
-__all__ = [
-    "check_choice",
-    "check_distance",
-    "check_flag",
-    "check_fraction",
-    "check_local_path",
-    "check_names",
-    "check_path",
-    "check_patterns",
-    "check_positive_int",
-    "check_text",
-    "check_width",
-    "has_credentials",
-    "is_uri",
-    "is_valid_text",
-    "show",
-    "strip_credentials",
-]
-
 # Query keys of object store URIs that carry secrets (Arrow accepts some of them).
 _SECRET_KEYS = ("key", "secret", "token", "password", "passwd", "signature", "sig", "credential")
 _LARGEST = 2**63 - 1

@@ -5,8 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-__all__ = ["visible", "visible_lines"]
-
 _UNSEEN = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 """Control characters, separators of lines, marks of direction (Unicode Standard Annex 9), and lone surrogates, which
 stand for bytes of a file name that are no UTF-8."""

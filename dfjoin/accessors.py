@@ -18,8 +18,6 @@ import pandas as pd
 
 from dfjoin import api
 
-__all__ = ["DfjoinAccessor", "DfjoinNamespace", "register"]
-
 
 def _method(function: Any) -> Any:
     """Make a method of a function whose first argument is the frame."""

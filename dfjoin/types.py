@@ -6,8 +6,6 @@ import fnmatch
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-__all__ = ["Dialect", "GivenDialect", "IndexSettings", "Root", "SkippedFile", "TableSource"]
-
 
 @dataclass(frozen=True)
 class Root:

@@ -18,9 +18,8 @@ import pyarrow as pa
 from dfjoin.kernels.texts.numbers import DATE, DAY_MONTH_YEAR, INTEGER, NUMBER, TIMESTAMP
 from dfjoin.programs.spark_sql import quote
 from dfjoin.types import IndexSettings
-from dfjoin.values.normalize import normalize_column
+from dfjoin.values.normalize import ValueSet, normalize_column
 from dfjoin.values.nulls import NULL_TEXTS
-from dfjoin.values.value_set import ValueSet
 
 __all__ = ["DATE_LIKE", "FOLD", "SPACES", "KeyClasses", "canonical_sql", "folded_sql", "key_sql", "plain_sql"]
 

@@ -12,9 +12,9 @@ from pyspark.sql.types import BooleanType, DataType, DoubleType, LongType, Strin
 from pyspark.sql.udtf import AnalyzeArgument, AnalyzeResult, SelectedColumn
 
 from dfjoin.errors import InvalidParameterError, InvalidTypeError
+from dfjoin.search.candidates import RESULT_COLUMNS, USEFUL_COLUMNS
 from dfjoin.search.column_search import search_queries
 from dfjoin.search.params import search_params
-from dfjoin.search.result_frame import RESULT_COLUMNS, USEFUL_COLUMNS
 from spark_ext.jobs import in_one_sentence
 from spark_ext.opened_indexes import newest_snapshot, require_allowed
 from spark_ext.queries import is_searchable, query_column

@@ -24,8 +24,7 @@ from dfjoin.programs.program import Program
 from dfjoin.search.embedding.near_search import embedder_of
 from dfjoin.search.lsh.bands import containment_of
 from dfjoin.types import IndexSettings
-from dfjoin.values.normalize import normalize_batch, read_dates
-from dfjoin.values.value_set import ValueSet
+from dfjoin.values.normalize import ValueSet, normalize_batch, read_dates
 from dfjoin.vectors.embedders import unit_rows
 from dfjoin.vectors.metrics import metric_of, row_distances
 from spark_ext.catalog_source import catalog_source

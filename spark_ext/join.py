@@ -19,11 +19,10 @@ from dfjoin._validation import check_choice
 from dfjoin.errors import InvalidParameterError, InvalidTypeError
 from dfjoin.frames.given_frame import stored_frame
 from dfjoin.join.auto import join
-from dfjoin.join.near_frames import NEAR_MODES
+from dfjoin.join.frame_join import NEAR_MODES
 from dfjoin.join.options import JoinOptions, join_options
-from dfjoin.join.plan import JoinPlan
+from dfjoin.join.plan import JoinPlan, SavedRelation, distance_relation
 from dfjoin.join.rows.report import JoinReport
-from dfjoin.join.saved_relation import SavedRelation, distance_relation
 from dfjoin.lake import Lake, resolve_lake
 from dfjoin.search.candidates import JoinCandidates
 from dfjoin.values.frames import frame_to_table, is_pandas, is_spark

@@ -16,9 +16,16 @@ from dfjoin.kernels.texts.numbers import DAY_MONTH_YEAR
 from dfjoin.programs.program import Program
 from dfjoin.programs.spark_sql import quote
 from dfjoin.types import IndexSettings
-from dfjoin.values.normalize import normalize_batch, normalize_column, null_places, read_dates, settings_for
+from dfjoin.values.normalize import (
+    ValueSet,
+    keep_values,
+    normalize_batch,
+    normalize_column,
+    null_places,
+    read_dates,
+    settings_for,
+)
 from dfjoin.values.nulls import NULL_TEXTS, NullEvidence
-from dfjoin.values.value_set import ValueSet, keep_values
 from dfjoin.values.zero_padding import respell_zeros
 from spark_ext.canonical_sql import DATE_LIKE, FOLD, KeyClasses, key_sql
 from spark_ext.column_names import find_name

@@ -26,9 +26,8 @@ from dfjoin.store.snapshot import open_snapshot
 from dfjoin.store.table import LakeTable
 from dfjoin.types import TableSource
 from dfjoin.values.frames import frame_to_table
-from dfjoin.values.names import clean_names
-from dfjoin.values.normalize import normalize_column
-from dfjoin.values.value_set import ValueSet
+from dfjoin.values.header_meaning import clean_names
+from dfjoin.values.normalize import ValueSet, normalize_column
 from spark_ext.canonical_sql import KeyClasses
 from spark_ext.jobs import in_tasks
 from spark_ext.join_keys import PREFIX, KeyReading, classes_of, with_key

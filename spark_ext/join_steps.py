@@ -14,7 +14,7 @@ from dfjoin.programs.program import Program
 from dfjoin.store.snapshot import Snapshot, open_snapshot
 from dfjoin.store.table import LakeTable
 from dfjoin.types import IndexSettings
-from dfjoin.values.value_set import ValueSet
+from dfjoin.values.normalize import ValueSet
 from spark_ext.join_dates import finds_by_window, relate_latest, with_moments, with_spark_moments
 from spark_ext.join_keys import PREFIX, KeyReading, check_column, with_key
 from spark_ext.join_lake_tables import lake_rows, read_by_spark, read_in_task, reading_of

@@ -29,9 +29,8 @@ from dfjoin.programs.program import Program
 from dfjoin.store.table import LakeTable
 from dfjoin.types import IndexSettings
 from dfjoin.values.frames import frame_to_table
-from dfjoin.values.names import clean_names
-from dfjoin.values.normalize import normalize_column
-from dfjoin.values.value_set import ValueSet
+from dfjoin.values.header_meaning import clean_names
+from dfjoin.values.normalize import ValueSet, normalize_column
 from spark_ext.canonical_sql import KeyClasses
 from spark_ext.join_keys import PREFIX, KeyReading, classes_of, classes_of_keys, program_key, with_key
 from spark_ext.join_rules import aggregate_rows, rules_of

@@ -23,10 +23,10 @@ from dfjoin.kernels.lists.evidence import COUNT, N_SUMS, ROWS
 from dfjoin.search.column_search import make_result
 from dfjoin.search.exact.searcher import smallest_count
 from dfjoin.search.hits import Hits
+from dfjoin.search.segment_groups import LongQuery, ValueSummary, count_values, rank_ranges
+from dfjoin.search.usefulness.features import SharedEvidence
 from dfjoin.search.usefulness.ranking import MOST_RANKED
-from dfjoin.search.usefulness.shared_evidence import SharedEvidence
-from dfjoin.search.value_ranges import LongQuery, ValueSummary, count_values, rank_ranges
-from dfjoin.values.value_set import PADDING, ValueSet
+from dfjoin.values.normalize import PADDING, ValueSet
 from spark_ext.jobs import described, in_tasks, kept, n_cores, task_keys
 from spark_ext.join_keys import KeyReading, decided_reading
 from spark_ext.probe import collect_or_explain

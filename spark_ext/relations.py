@@ -20,17 +20,15 @@ from dfjoin.errors import InvalidParameterError
 from dfjoin.join.auto import join
 from dfjoin.join.options import JoinOptions
 from dfjoin.join.output_names import stem_of
-from dfjoin.join.plan import JoinPlan, JoinStep
+from dfjoin.join.plan import JoinPlan, JoinStep, SavedRelation, distance_relation
 from dfjoin.join.rows.dated_rows import is_of_dates_alone
 from dfjoin.join.rows.execute import MARKS
 from dfjoin.join.rows.read_rows import columns_to_add
 from dfjoin.join.rows.several_rules import names_of_rules
-from dfjoin.join.saved_relation import SavedRelation, distance_relation
 from dfjoin.programs.program import Program
 from dfjoin.store.table import LakeTable
 from dfjoin.transform.evidence.transform_join import TransformJoin
-from dfjoin.values.normalize import normalize_column
-from dfjoin.values.value_set import ValueSet
+from dfjoin.values.normalize import ValueSet, normalize_column
 from spark_ext.canonical_sql import KeyClasses
 from spark_ext.join_keys import PREFIX, choose_key, program_key, type_of
 from spark_ext.join_tables import PROGRAM_SETTINGS, LocalRows, OtherFrame, RightTable, shipped, spark_rows, with_known

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from dfjoin.errors import InvalidParameterError, TableReadError, shortlist
-from dfjoin.values.names import clean_names
+from dfjoin.values.header_meaning import clean_names
 from spark_ext.jobs import in_tasks
 from spark_ext.probe import cause_of
 from spark_ext.session import without_pandas_warning

@@ -10,8 +10,6 @@ if TYPE_CHECKING:
     from dfjoin.lake import Lake
     from dfjoin.types import IndexSettings
 
-__all__ = ["build_lake", "register_embedder"]
-
 
 def build_lake(
     source: Any,

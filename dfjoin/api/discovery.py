@@ -10,8 +10,6 @@ if TYPE_CHECKING:
     from dfjoin.lake import Lake
     from dfjoin.search.candidates import JoinCandidates
 
-__all__ = ["discover_joinable", "discover_joinable_batch"]
-
 
 def discover_joinable(
     df: Any,

@@ -10,7 +10,6 @@ if TYPE_CHECKING:
     from dfjoin.containment.result_stream import ContainedPairs
     from dfjoin.join.plan import JoinPlan
 
-__all__ = ["auto_join", "containment_join", "report"]
 
 Frame = TypeVar("Frame")
 

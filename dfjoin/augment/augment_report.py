@@ -11,8 +11,6 @@ from dfjoin import _html, _plots
 from dfjoin._graph_picture import picture_around
 from dfjoin._visible import visible_lines
 
-__all__ = ["AugmentReport", "JoinedTable"]
-
 _SHOWN = 10
 _ROWS = "X, the rows"
 """How the frame is called where tables are."""

@@ -22,8 +22,6 @@ from dfjoin.kernels.boosted_trees import (
 )
 from dfjoin.kernels.records import as_read_only
 
-__all__ = ["N_TREES", "BoostedTrees", "Columns", "leaf_rows"]
-
 N_TREES = 50
 _MOST_LEAVES = 8
 _RATE = 0.1

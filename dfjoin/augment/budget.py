@@ -11,8 +11,6 @@ from dfjoin._validation import show
 from dfjoin._visible import visible
 from dfjoin.errors import InvalidParameterError
 
-__all__ = ["INTERRUPTED", "AugmentBudget", "OutOfTimeError"]
-
 INTERRUPTED = "it was interrupted"
 
 _SECONDS = 600.0

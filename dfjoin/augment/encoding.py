@@ -14,8 +14,6 @@ from numpy.typing import NDArray
 from dfjoin._validation import show
 from dfjoin.errors import InvalidParameterError
 
-__all__ = ["TASKS", "EncodedColumn", "PredictionTarget", "encode_column", "encode_target"]
-
 TASKS = ("auto", "classification", "regression")
 
 _FEW_CLASSES = 20

@@ -13,23 +13,6 @@ from dfjoin._optional import import_optional
 from dfjoin.augment.boosting import N_TREES, BoostedTrees, Columns, leaf_rows
 from dfjoin.augment.encoding import PredictionTarget
 
-__all__ = [
-    "FOLDS",
-    "Gain",
-    "Learning",
-    "Trained",
-    "answers",
-    "compare_losses",
-    "fold_rows",
-    "group_codes",
-    "losses_without",
-    "one_thread",
-    "predict",
-    "shared_keys",
-    "train",
-    "tree_model",
-]
-
 FOLDS = 5
 """Parts of the rows, each of which is held out once."""
 

@@ -16,8 +16,6 @@ from dfjoin.errors import ColumnNotFoundError, InvalidParameterError, shortlist,
 from dfjoin.frames.given_frame import plain_frame
 from dfjoin.values.frames import is_pandas
 
-__all__ = ["as_pandas", "checked_target", "draw_rows", "known_rows", "rows_to_learn_from", "split_target"]
-
 _MOST_ROWS, _FEWEST_ROWS, _ROWS_A_SECOND = 20_000, 2_000, 1_000
 """Rows that features are chosen by, at most, at least, and for each second of the budget: with little time many tables
 are looked at by some rows, not some tables by many."""

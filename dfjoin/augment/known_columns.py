@@ -9,8 +9,6 @@ from numpy.typing import NDArray
 
 from dfjoin.augment.encoding import EncodedColumn
 
-__all__ = ["KnownColumns", "tell_the_same_apart"]
-
 _NEARLY_EQUAL = 0.9999
 """Correlation of two columns of numbers above which one of them is enough: 0.999 changes nothing, 0.99 leaves
 out a useful column more in 100."""

@@ -16,7 +16,7 @@ from dfjoin import _validation as check
 from dfjoin._optional import import_optional
 from dfjoin.augment.augment_report import AugmentReport
 from dfjoin.augment.budget import AugmentBudget
-from dfjoin.augment.choose_tables import SELECTIONS
+from dfjoin.augment.elimination import SELECTIONS
 from dfjoin.augment.encoding import TASKS, PredictionTarget
 from dfjoin.augment.find_features import FeatureSearch, find_features
 from dfjoin.augment.held_out import Learning, group_codes
@@ -50,8 +50,6 @@ from dfjoin.store.snapshot import Snapshot
 from dfjoin.store.table import content_of
 from dfjoin.values.frames import is_pandas, select_column
 from dfjoin.values.periods import read_periods
-
-__all__ = ["LakeAugmenter"]
 
 _PURPOSE = "LakeAugmenter"
 _base: Any = import_optional("sklearn.base", extra="sklearn", purpose=_PURPOSE)

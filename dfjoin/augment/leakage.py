@@ -26,8 +26,6 @@ from dfjoin.values.header_meaning import is_year_name, share_a_word
 from dfjoin.values.normalize import normalize_column
 from dfjoin.values.periods import PeriodColumn, read_periods
 
-__all__ = ["LeakFindings", "LeakGuard", "is_allowed"]
-
 _EQUAL = 0.95
 """Share of the rows with a value in which a column agrees with another one, beyond chance, to be a copy of it.
 

@@ -14,8 +14,6 @@ import pandas as pd
 from dfjoin._optional import import_optional
 from dfjoin.join.output_names import free_name
 
-__all__ = ["ModelEncoding"]
-
 _MOST_CATEGORIES = 40
 """Distinct values up to which each gets a column, as in skrub's ``TableVectorizer``."""
 

@@ -7,8 +7,6 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["bin_column", "bins_for", "choose_columns", "mutual_information", "relevance"]
-
 _BINS = 10
 """Most bins of a column; nulls have one more."""
 

@@ -13,8 +13,6 @@ from dfjoin.augment.known_columns import KnownColumns
 from dfjoin.augment.relevance import bin_column, bins_for
 from dfjoin.join.lakes.table_hops import ReachedTable
 
-__all__ = ["CandidateTable", "FeatureColumn", "screen_table", "screening_reason"]
-
 _FEWEST_ROWS = 5
 _LEAST_HELD = 0.02
 """A column has values in at least five rows, and in two of a hundred: none and one in ten change nothing, see

@@ -10,8 +10,6 @@ from numpy.typing import NDArray
 from dfjoin.augment.encoding import EncodedColumn, PredictionTarget
 from dfjoin.augment.target_copies import agreement
 
-__all__ = ["banded", "combined", "includes_own_rows", "parts_of_target"]
-
 _FEWEST_ROWS = 30
 """Fewer rows say nothing."""
 

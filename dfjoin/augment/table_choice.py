@@ -14,8 +14,6 @@ from dfjoin.augment.held_out import BOOSTED_TREES, Gain, Learning
 from dfjoin.augment.relevance import bins_for, choose_columns
 from dfjoin.augment.screening import CandidateTable, FeatureColumn, screening_reason
 
-__all__ = ["RELEVANT", "ChosenTable", "SelectionTask", "TableChoice", "n_independent", "relevant_columns"]
-
 _COLUMNS_A_TABLE = 12
 """Columns that `select="relevance"` takes of one table, at most."""
 

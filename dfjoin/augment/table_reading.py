@@ -13,12 +13,9 @@ from numpy.typing import NDArray
 
 from dfjoin.augment.encoding import PredictionTarget
 from dfjoin.augment.leakage import LeakFindings, LeakGuard
-from dfjoin.join.lakes.path_search import PathOptions
+from dfjoin.join.lakes.path_search import PathOptions, reach_tables
 from dfjoin.join.lakes.table_hops import ReachedTable, UnreachedTable, WaitingTables
-from dfjoin.join.lakes.table_paths import reach_tables
 from dfjoin.store.snapshot import Snapshot
-
-__all__ = ["MOST_HOPS", "ReadingTask", "TableReading"]
 
 MOST_HOPS = 5
 """Joins on the way to a table, at most."""

@@ -10,8 +10,6 @@ from numpy.typing import NDArray
 
 from dfjoin.augment.encoding import EncodedColumn, PredictionTarget
 
-__all__ = ["Spelling", "agreement", "numbers_in_texts", "spelled_otherwise"]
-
 _FEWEST_ROWS = 10
 """Fewer rows with a value say nothing."""
 

@@ -8,8 +8,6 @@ from typing import Any
 from dfjoin.cli.command import add_command
 from dfjoin.cli.output import show_index
 
-__all__ = ["add_build_command"]
-
 _BUILD_HELP = """\
 Build an index of every table below a directory (CSV, workbooks, Parquet, JSON and others).
 

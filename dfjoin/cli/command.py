@@ -8,16 +8,6 @@ import re
 from collections.abc import Mapping
 from typing import Any, NoReturn
 
-__all__ = [
-    "Parser",
-    "add_command",
-    "add_format",
-    "add_search_options",
-    "add_spelling_options",
-    "in_shell_words",
-    "one_or_all",
-]
-
 _SETTINGS = re.compile(r"""settings=\{["'](\w+)["']: ([^{}]*)\}|`settings\['(\w+)'\]`""")
 _OPTION = re.compile(r"""\b(\w+)=("[^"]*"|'[^']*'|[\w.-]+)""")
 _NAME = re.compile(r"`(\w+)=?`")

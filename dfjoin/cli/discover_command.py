@@ -9,8 +9,6 @@ from dfjoin.cli.command import add_command, add_format, add_search_options, add_
 from dfjoin.cli.output import print_json, print_table, print_text, read_frame
 from dfjoin.errors import InvalidParameterError
 
-__all__ = ["add_discover_command"]
-
 _DISCOVER_HELP = """\
 Find the columns of a lake that join usefully with a column of a table; --rank matched: that share the most values.
 

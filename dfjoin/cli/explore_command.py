@@ -8,8 +8,6 @@ from typing import Any
 from dfjoin.cli.command import add_command
 from dfjoin.cli.output import print_json, print_text
 
-__all__ = ["add_explore_command"]
-
 _EXPLORE_HELP = """\
 Search, join, transform and search again on a page in the browser.
 

@@ -10,8 +10,6 @@ from dfjoin.cli.command import add_command, add_format
 from dfjoin.cli.output import print_json, print_table, print_text
 from dfjoin.errors import InvalidParameterError
 
-__all__ = ["add_graph_command"]
-
 _GRAPH_HELP = """\
 Find the likely foreign keys of an index: which column refers to which key of which table.
 

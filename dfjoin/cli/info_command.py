@@ -11,7 +11,6 @@ from dfjoin.cli.output import print_json, print_lines, print_table, print_text, 
 if TYPE_CHECKING:
     from dfjoin.lake import Lake
 
-__all__ = ["add_info_command"]
 
 _INFO_HELP = """\
 Show what an index holds: versions, tables, columns, what was skipped and why.

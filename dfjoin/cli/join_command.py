@@ -14,8 +14,6 @@ from dfjoin.cli.output import check_output, print_text, read_frame, read_typed, 
 from dfjoin.errors import InvalidParameterError
 from dfjoin.search.params import MODES
 
-__all__ = ["add_join_command"]
-
 _JOIN_HELP = """\
 Join a table with the best tables of a lake, or with another table, and write the result.
 
@@ -126,7 +124,7 @@ def _join(options: argparse.Namespace) -> int:
 
 
 def _is_index(path: str) -> bool:
-    from dfjoin.index.layout import MANIFESTS
+    from dfjoin.index.components import MANIFESTS
 
     return (Path(path) / MANIFESTS).is_dir()
 

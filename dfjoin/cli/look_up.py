@@ -8,8 +8,6 @@ from typing import Any
 from dfjoin.cli.command import add_command, add_format
 from dfjoin.cli.output import print_json, print_lines, print_table, print_text
 
-__all__ = ["add_look_up_commands"]
-
 _SEARCH_HELP = """\
 Find tables by words in their names, in the names of their columns and in samples of their values.
 

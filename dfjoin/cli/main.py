@@ -25,8 +25,6 @@ from dfjoin.cli.maintain import add_maintenance_commands
 from dfjoin.cli.output import print_json, print_lines, print_text
 from dfjoin.errors import DfjoinError, MissingDependencyError
 
-__all__ = ["main"]
-
 _WARMUP_HELP = """\
 Compile all kernels now, and not at their first use; in an image of a container, say.
 

@@ -11,7 +11,6 @@ from dfjoin.cli.output import print_json, print_lines, print_text, show_index
 if TYPE_CHECKING:
     from dfjoin.lake import Lake
 
-__all__ = ["add_maintenance_commands"]
 
 _ADD_HELP = """\
 Add tables to an index; of a directory that is indexed already, only new and changed files are read.

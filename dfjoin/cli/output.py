@@ -17,19 +17,6 @@ from dfjoin.errors import InvalidParameterError
 if TYPE_CHECKING:
     from dfjoin.lake import Lake
 
-__all__ = [
-    "check_output",
-    "print_json",
-    "print_lines",
-    "print_table",
-    "print_text",
-    "read_frame",
-    "read_typed",
-    "show_index",
-    "summary",
-    "to_json",
-    "write_frame",
-]
 
 _OUTPUTS = (".csv", ".tsv", ".parquet", ".jsonl")
 """Formats of a result, by the ending of its path."""

@@ -41,8 +41,6 @@ from dfjoin.search.usefulness.model import model
 from dfjoin.vectors.embedders import to_texts
 from dfjoin.vectors.fasttext_model import TrainingOptions, train_fasttext
 
-__all__ = ["warm_up", "warm_up_portable"]
-
 _N = 300  # values of a column: enough for blocks, signatures and trees
 _STEPS: tuple[dict[str, Any], ...] = (
     {"step": "split", "separator": " ", "index": 0},

@@ -23,8 +23,6 @@ from dfjoin.kernels.ragged import expand_stretches
 from dfjoin.kernels.records import Dictionary
 from dfjoin.store.snapshot import Snapshot
 
-__all__ = ["ColumnPairs", "SegmentSides", "columns_to_join", "find_column_pairs", "join_columns", "sides_of"]
-
 _TOKENS_AT_ONCE = 1 << 20
 
 

@@ -22,9 +22,7 @@ from dfjoin.kernels.lists.usefulness import PLACE
 from dfjoin.search.key_rows import read_values
 from dfjoin.store.table import LakeTable
 from dfjoin.values.key_index import KeyIndex
-from dfjoin.values.value_set import ValueSet
-
-__all__ = ["CompositeReference", "choose_references", "find_composite_references", "reference_features"]
+from dfjoin.values.normalize import ValueSet
 
 _MOST_COLUMNS = 3
 """Columns of a key, at most."""

@@ -26,8 +26,6 @@ from dfjoin.kernels.sets.set_lists import (
 from dfjoin.kernels.sets.subset_candidates import ReadWork, fill_signed_lists, find_candidates, keep_candidates
 from dfjoin.kernels.sets.subset_runs import MOST_HELD, LeftRuns
 
-__all__ = ["SMALLEST_BUDGET", "ReadCounts", "external_pairs"]
-
 SMALLEST_BUDGET = 1 << 20
 """Bytes of memory that a join needs at least."""
 

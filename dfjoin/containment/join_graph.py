@@ -5,11 +5,15 @@ from __future__ import annotations
 import heapq
 import math
 import os
+import re
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import Any, NamedTuple
+from xml.sax.saxutils import escape, quoteattr
 
 import numpy as np
 import pandas as pd
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from dfjoin import _plots
@@ -22,24 +26,20 @@ from dfjoin.containment.composite_references import (
     find_composite_references,
     reference_features,
 )
-from dfjoin.containment.declared_references import declared_tuples, with_declared
-from dfjoin.containment.graph_files import write_graphml
 from dfjoin.containment.key_features import (
     FoundPairs,
     KeyCandidates,
     LakeColumns,
     find_key_pairs,
     key_features,
+    key_model,
     own_roles,
 )
-from dfjoin.containment.key_model import key_model
 from dfjoin.errors import ColumnNotFoundError, InvalidParameterError, TableNotFoundError, did_you_mean, shortlist
 from dfjoin.search.candidates import unknown_tables
 from dfjoin.search.exact.posting_lists import matches_pattern
-from dfjoin.search.key_query import joined_names
+from dfjoin.search.query import joined_names
 from dfjoin.store.snapshot import Snapshot
-
-__all__ = ["JoinGraph", "build_graph", "choose_edges"]
 
 _AT_ONCE = 1 << 18
 _SMALLEST_KEPT = 0.02
@@ -555,3 +555,163 @@ def choose_edges(
         if is_free or is_sure[position]:
             chosen.append(position)
     return np.array(chosen, np.int64)
+
+
+# A join graph as GraphML ------------------------------------------------------------------------------------
+
+
+_KEYS = (
+    ("column", "string"),
+    ("key_column", "string"),
+    ("score", "double"),
+    ("relationship", "string"),
+    ("containment", "double"),
+    ("coverage", "double"),
+    ("declared", "boolean"),
+)
+_ILLEGAL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
+
+
+def write_graphml(tables: list[str], edges: pd.DataFrame, path: Path) -> None:
+    """Write tables as nodes and foreign keys as directed edges.
+
+    Parameters
+    ----------
+    tables : list of str
+    edges : DataFrame
+        As `JoinGraph.edges`.
+    path : Path
+        The file.
+
+    Notes
+    -----
+    Characters that XML cannot hold are written as U+FFFD.
+    """
+    lines = [
+        '<?xml version="1.0" encoding="UTF-8"?>',
+        '<graphml xmlns="http://graphml.graphdrawing.org/xmlns">',
+        '  <key id="name" for="node" attr.name="name" attr.type="string"/>',
+    ]
+    lines += [f'  <key id="{name}" for="edge" attr.name="{name}" attr.type="{kind}"/>' for name, kind in _KEYS]
+    lines.append('  <graph id="join_graph" edgedefault="directed">')
+    number = {table: i for i, table in enumerate(tables)}
+    for table, i in number.items():
+        lines.append(f'    <node id="t{i}"><data key="name">{escape(_legal(table))}</data></node>')
+    for i, row in enumerate(edges.to_dict("records")):
+        ends = f'source="t{number[row["table"]]}" target="t{number[row["key_table"]]}"'
+        data = "".join(f'<data key="{name}">{escape(_legal(_text(row[name])))}</data>' for name, _ in _KEYS)
+        lines.append(f"    <edge id={quoteattr(f'e{i}')} {ends}>{data}</edge>")
+    lines += ["  </graph>", "</graphml>", ""]
+    path.write_text("\n".join(lines), "utf-8")
+
+
+def _text(value: Any) -> str:
+    """Write a value as XML Schema does."""
+    if isinstance(value, float) and math.isnan(value):
+        return "NaN"
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _legal(text: str) -> str:
+    """Replace the characters that XML 1.0 cannot hold."""
+    return _ILLEGAL.sub("\ufffd", text)
+
+
+# Foreign keys that databases declare: they are edges of a join graph, whatever their values tell ------------
+
+
+UNCOUNTED = -1
+"""`matched` of a declared pair whose values were not counted."""
+
+
+def with_declared(
+    columns: LakeColumns, found: KeyCandidates, scored: KeyCandidates, is_wanted: NDArray[np.bool_]
+) -> tuple[KeyCandidates, NDArray[np.bool_]]:
+    """Put declared foreign keys behind the candidates that have a score.
+
+    Parameters
+    ----------
+    columns : LakeColumns
+    found : KeyCandidates
+        All candidates; what their columns share is known.
+    scored : KeyCandidates
+        Those that are kept for their score.
+    is_wanted : ndarray of bool, shape (n_columns,)
+        Columns of tables that count.
+
+    Returns
+    -------
+    pairs : KeyCandidates
+        `scored`, and the declared ones that are not among them; `UNCOUNTED` where they are not in `found` either.
+    is_declared : ndarray of bool
+        Of each of these.
+
+    Notes
+    -----
+    Keys of one column, see `declared_tuples` for the others. O(n log n).
+    """
+    left, right = _declared_pairs(columns)
+    if not left.size:
+        return scored, np.zeros(scored.left.size, bool)
+    counts = is_wanted[left] & is_wanted[right]
+    left, right = left[counts], right[counts]
+    is_new = ~_is_among(left, right, scored)
+    known = {(a, b): n for a, b, n in zip(*(array.tolist() for array in found), strict=True)} if is_new.any() else {}
+    new = list(zip(left[is_new].tolist(), right[is_new].tolist(), strict=True))
+    matched = np.array([known.get(pair, UNCOUNTED) for pair in new], np.int64)
+    further = left[is_new], right[is_new], matched
+    pairs = KeyCandidates(*(np.append(a, b) for a, b in zip(scored, further, strict=True)))
+    return pairs, _is_among(pairs.left, pairs.right, KeyCandidates(left, right, left))
+
+
+def _is_among(left: NDArray[np.int64], right: NDArray[np.int64], pairs: KeyCandidates) -> NDArray[np.bool_]:
+    """Tell which pairs of columns are among some pairs."""
+    known = set(zip(pairs.left.tolist(), pairs.right.tolist(), strict=True))
+    return np.array([pair in known for pair in zip(left.tolist(), right.tolist(), strict=True)], bool)
+
+
+def _declared_pairs(columns: LakeColumns) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the columns that refer to one column by a declaration, and these; in order."""
+    pairs = [(own[0], key[0]) for own, key in _declared(columns) if len(own) == 1]
+    left, right = np.array(pairs, np.int64).reshape(-1, 2).T
+    return left, right
+
+
+def declared_tuples(columns: LakeColumns) -> list[tuple[tuple[int, ...], tuple[int, ...]]]:
+    """Return the columns of each declared foreign key of several columns, and those that they refer to; in order."""
+    return [(own, key) for own, key in _declared(columns) if len(own) > 1]
+
+
+def _declared(columns: LakeColumns) -> list[tuple[tuple[int, ...], tuple[int, ...]]]:
+    """Return the columns of each declared foreign key, and those that they refer to, as far as the lake has them."""
+    referring: list[dict[str, Any]] = []
+    places: dict[tuple[int, str], tuple[int, int]] = {}
+    segments = columns.snapshot.segments
+    tables = [segment.catalog.tables() for segment in segments]
+    if not any(len(own.field("foreign_keys").flatten()) for own in tables):
+        return []
+    for number, (segment, own) in enumerate(zip(segments, tables, strict=True)):
+        alive = np.flatnonzero(segment.alive_tables()).tolist()
+        roots, paths = own.field("root").to_pylist(), own.field("path").to_pylist()
+        places |= {(roots[table], paths[table]): (number, table) for table in alive}
+        counts = pc.list_value_length(own.field("foreign_keys")).to_pylist()
+        referring += [segment.catalog.table_record(table) for table in alive if counts[table]]
+    found = set()
+    for record in referring:
+        for key in record["foreign_keys"]:
+            ends = places.get((record["root"], record["path"])), places.get((record["root"], key["path"]))
+            if None not in ends and len(key["columns"]) == len(key["key_columns"]):
+                names = key["columns"], key["key_columns"]
+                left, right = (
+                    tuple(_column(columns, place, name) for name in own) for place, own in zip(ends, names, strict=True)
+                )
+                if min(*left, *right) >= 0 and left != right:
+                    found.add((left, right))
+    return sorted(found)
+
+
+def _column(columns: LakeColumns, place: Any, name: str) -> int:
+    """Return the number of a column over all segments, -1 if its table has none of that name."""
+    segment, table = place
+    column = columns.snapshot.segments[segment].catalog.find_column(table, name)
+    return -1 if column < 0 else column + int(columns.offsets[segment])

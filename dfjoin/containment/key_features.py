@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from functools import cached_property
+import json
+import math
+from collections.abc import Callable, Iterator
+from functools import cache, cached_property
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,34 +15,28 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from dfjoin.containment.column_pairs import find_column_pairs
-from dfjoin.containment.key_words import tell_roles, without_common, without_relations
 from dfjoin.containment.subset_join import ContainmentOptions
 from dfjoin.index.catalog import KINDS
 from dfjoin.index.segment import Segment
 from dfjoin.kernels.lists.usefulness import HEADER, IS_UNIQUE, PLACE
 from dfjoin.kernels.ragged import expand_stretches
 from dfjoin.kernels.records import as_read_only
-from dfjoin.kernels.texts.header_words import DIGITS
-from dfjoin.kernels.texts.key_names import NAME_FEATURES, NamedColumns, compare_names
+from dfjoin.kernels.texts.header_words import (
+    DIGITS,
+    NAME_FEATURES,
+    UNSPECIFIC,
+    HeaderWords,
+    NamedColumns,
+    compare_names,
+)
 from dfjoin.search.exact.posting_lists import matches_pattern
 from dfjoin.search.exact.searcher import MatchedQuery
 from dfjoin.search.usefulness.lake_facts import facts_of
+from dfjoin.search.usefulness.model import LinearWeights
 from dfjoin.store.snapshot import Snapshot
 from dfjoin.values.header_meaning import headers_of, number_meaning, table_stems
+from dfjoin.values.headers import PERSON_ROLES, PERSONS, RELATIONS, ROLES
 from dfjoin.values.normalize import normalize_column
-
-__all__ = [
-    "FEWEST_ROWS",
-    "KEY_FEATURES",
-    "NEARLY_ALL",
-    "FoundPairs",
-    "KeyCandidates",
-    "LakeColumns",
-    "compare_pairs",
-    "find_key_pairs",
-    "key_features",
-    "own_roles",
-]
 
 KEY_FEATURES = (
     "named",
@@ -462,3 +459,225 @@ def own_roles(columns: LakeColumns, pairs: KeyCandidates) -> NDArray[np.bool_]:
 def _most(values: NDArray[np.float64], starts: NDArray[np.int64]) -> NDArray[np.float64]:
     """Return the largest value of each stretch."""
     return np.maximum.reduceat(values, starts)
+
+
+# The published model of foreign keys: a logistic regression, and its evidence in words ----------------------
+
+
+KEY_MODEL_FILE = Path(__file__).with_name("key_model.json")
+"""Weights, the data that they were fitted to, the command that fits them, and figures with each database held out."""
+
+_LIMIT = 5.0
+_MOST_ODDS = 30.0
+_DECIMALS = 4
+_LEAST = 0.3
+"""Log-odds that a feature adds or takes at least to be told of."""
+
+_Words = tuple[Callable[[float], str], Callable[[float], str]]
+
+_WORDS: dict[str, _Words] = {
+    "named": (
+        lambda v: "the header names the key" if v == 1 else f"{v:.0%} of the header and of the key's table agree",
+        lambda v: "the header does not name the key" if v == 0 else f"only {v:.0%} of header and key's table agree",
+    ),
+    "key_named": (
+        lambda v: "the header of the key says that it is one",
+        lambda v: "the header of the key does not say that it is one",
+    ),
+    "same_folder": (
+        lambda v: "both tables lie in one folder",
+        lambda v: "the key's table lies in another folder",
+    ),
+    "table_in_table": (
+        lambda v: f"the table bears {v:.0%} of the words of the key's table",
+        lambda v: "the table does not bear the name of the key's table",
+    ),
+    "identifier": (
+        lambda v: "the header says that it is an identifier, or names the key's table",
+        lambda v: "the header neither says that it is an identifier nor names the key's table",
+    ),
+    "unnamed_coverage": (
+        lambda v: f"the column has {v:.0%} of the values of the key",
+        lambda v: "the column has few of the values of the key, or the names have said so",
+    ),
+    "first_column": (
+        lambda v: "the key is the first column of its table",
+        lambda v: "the key is not the first column of its table",
+    ),
+    "other_keys": (
+        lambda v: f"{math.exp(v):,.0f} keys hold the column",
+        lambda v: f"{math.exp(v):,.0f} keys hold the column",
+    ),
+    "own_serial_key": (
+        lambda v: "the column does not name the rows of its own table",
+        lambda v: "the column names the rows of its own table",
+    ),
+    "is_closest": (
+        lambda v: "it is the smallest of the keys with the nearest names",
+        lambda v: "a smaller key, or one with a nearer name, holds the column, too",
+    ),
+}
+"""Features → what is said where they count for the candidate, and where against it."""
+
+
+class KeyModel(LinearWeights):
+    """The logistic regression of foreign keys, over the features `KEY_FEATURES`.
+
+    Examples
+    --------
+    >>> KeyModel.from_dict({"bias": -1.0, "features": {"serial": {"mean": 0, "scale": 1, "weight": 2}}}).names
+    ('serial',)
+    """
+
+    def parts(self, features: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return what each feature adds to the log-odds of each candidate, shape (n, n_features)."""
+        chosen = features[:, [KEY_FEATURES.index(name) for name in self.names]]
+        return np.clip((chosen - self.means) / self.scales, -_LIMIT, _LIMIT) * self.weights
+
+    def probabilities(self, features: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the probability of each candidate, shape (n,)."""
+        odds = np.clip(self.bias + self.parts(features).sum(axis=1), -_MOST_ODDS, _MOST_ODDS)
+        return np.round(1.0 / (1.0 + np.exp(-odds)), _DECIMALS)
+
+    def evidence(self, features: NDArray[np.float64], is_own_role: bool = False) -> tuple[list[str], list[str]]:
+        """Say what speaks for and against one candidate, the strongest first.
+
+        Parameters
+        ----------
+        features : ndarray of float64, shape (len(KEY_FEATURES),)
+        is_own_role : bool
+            The header names a role of another row of the same table, see `own_roles`.
+
+        Returns
+        -------
+        evidence_for, evidence_against : list of str
+        """
+        parts = self.parts(features[None, :])[0].tolist()
+        found: tuple[list[str], list[str]] = [], []
+        for name, part in sorted(zip(self.names, parts, strict=True), key=lambda item: -abs(item[1])):
+            if name == "named" and is_own_role:
+                found[part < 0].append("the header names a role of another row of the same table")
+            elif abs(part) >= _LEAST:
+                found[part < 0].append(_WORDS[name][part < 0](float(features[KEY_FEATURES.index(name)])))
+        return found
+
+
+@cache
+def key_model() -> KeyModel:
+    """Read the published model."""
+    return KeyModel.from_dict(json.loads(KEY_MODEL_FILE.read_text("utf-8")))
+
+
+# Words in the names of columns that tell how one row refers to another one ----------------------------------
+
+
+_FOUR_BYTES = np.uint64(32)
+_FEWEST_TABLES = 4
+"""Tables that a folder has at least where words that most of their names share say nothing."""
+
+
+def without_relations(headers: HeaderWords) -> HeaderWords:
+    """Mark the words of headers that tell how, and not to what, a column refers.
+
+    Parameters
+    ----------
+    headers : HeaderWords
+
+    Returns
+    -------
+    HeaderWords
+        The words that count are ship in ``ship_via``, staff in ``manager_staff_id``, manager in ``manager_id``.
+    """
+    marks = headers.marks | np.where(np.isin(headers.words, _hashes(RELATIONS)), UNSPECIFIC, 0).astype(np.uint8)
+    is_role = np.isin(headers.words, _hashes(ROLES + PERSON_ROLES))
+    owner = np.repeat(np.arange(headers.joined.size), np.diff(headers.indptr))
+    has_subject = np.zeros(headers.joined.size, bool)
+    has_subject[owner[(marks & UNSPECIFIC == 0) & ~is_role]] = True
+    marks[is_role & has_subject[owner]] |= UNSPECIFIC
+    return headers._replace(marks=as_read_only(marks))
+
+
+def without_common(tables: HeaderWords, folders: NDArray[np.uint64], is_alive: NDArray[np.bool_]) -> HeaderWords:
+    """Mark the words of names of tables that most tables of their folder share, such as a prefix of an export.
+
+    Parameters
+    ----------
+    tables : HeaderWords
+    folders : ndarray of uint64, shape (n_tables,)
+        A number for each folder.
+    is_alive : ndarray of bool, shape (n_tables,)
+        Tables that were not removed; the others do not count.
+
+    Returns
+    -------
+    HeaderWords
+        A name of which no other specific word would be left keeps its words.
+
+    Examples
+    --------
+    >>> names = headers_of(["export_orders", "export_order_lines", "export_shops", "export_prices", "export"])
+    >>> (without_common(names, np.zeros(5, np.uint64), np.ones(5, bool)).marks & UNSPECIFIC).tolist()
+    [1, 0, 1, 0, 0, 1, 0, 1, 0, 0]
+    """
+    owner = np.repeat(np.arange(tables.joined.size), np.diff(tables.indptr))
+    _, folder = np.unique(folders, return_inverse=True)
+    _, word = np.unique(_in_words(folder[owner].astype(np.uint64), tables.words), return_inverse=True)
+    by_table = np.unique(np.column_stack([word, owner]), axis=0)
+    n_having = np.bincount(by_table[:, 0], is_alive[by_table[:, 1]])[word]
+    n_in_folder = np.bincount(folder, is_alive)[folder[owner]]
+    is_common = (2 * n_having > n_in_folder) & (n_in_folder >= _FEWEST_TABLES)
+    has_other = np.zeros(tables.joined.size, bool)
+    has_other[owner[~is_common & (tables.marks & UNSPECIFIC == 0)]] = True
+    marks = tables.marks | np.where(is_common & has_other[owner], UNSPECIFIC, 0).astype(np.uint8)
+    return tables._replace(marks=as_read_only(marks))
+
+
+def tell_roles(columns: NamedColumns) -> NDArray[np.bool_]:
+    """Tell which columns name a role that one row of their table has for another one.
+
+    Parameters
+    ----------
+    columns : NamedColumns
+
+    Returns
+    -------
+    ndarray of bool, shape (n_columns,)
+        The header has a word such as parent, or, in a table of persons, one such as manager; its other words, but for
+        those of identifiers, stand in the name of the table.
+
+    Examples
+    --------
+    >>> tables = headers_of(["categories", "staff", "shops"])
+    >>> headers = headers_of(["parent_category_id", "manager", "manager", "next shop", "next delivery"])
+    >>> tell_roles(NamedColumns(headers, tables, np.array([0, 1, 2, 2, 2]))).tolist()
+    [True, True, False, True, False]
+    """
+    headers, tables = columns.headers, columns.tables
+    owner = np.repeat(np.arange(headers.joined.size), np.diff(headers.indptr))
+    table_owner = np.repeat(np.arange(tables.joined.size), np.diff(tables.indptr))
+    is_of_persons = np.zeros(tables.joined.size, bool)
+    is_of_persons[table_owner[np.isin(tables.words, _hashes(PERSONS))]] = True
+    table = columns.table_of[owner]
+    is_role = np.isin(headers.words, _hashes(ROLES))
+    is_role |= np.isin(headers.words, _hashes(PERSON_ROLES)) & is_of_persons[table]
+    own_words = _in_words(table_owner.astype(np.uint64), tables.starts >> _FOUR_BYTES)
+    is_known = (
+        is_role
+        | (headers.marks & UNSPECIFIC > 0)
+        | np.isin(_in_words(table.astype(np.uint64), headers.starts >> _FOUR_BYTES), own_words)
+    )
+    found = np.zeros(headers.joined.size, bool)
+    found[owner[is_role]] = True
+    found[owner[~is_known]] = False
+    return found
+
+
+def _in_words(owner: NDArray[np.uint64], words: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Return a hash of the owner of each word and of the word."""
+    return (owner + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15) ^ words
+
+
+@cache
+def _hashes(words: tuple[str, ...]) -> NDArray[np.uint64]:
+    """Return the hashes of words."""
+    return headers_of(words).joined

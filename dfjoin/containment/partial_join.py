@@ -12,8 +12,6 @@ from dfjoin.containment.subset_pairs import ROOM, STEPS, SetPairs
 from dfjoin.kernels.records import as_read_only
 from dfjoin.kernels.sets.overlap_join import OverlapPairs, OverlapSides, OverlapWork, join_overlaps, sort_by_length
 
-__all__ = ["needed_counts", "overlap_pairs"]
-
 
 def needed_counts(sizes: NDArray[np.int64], threshold: float) -> NDArray[np.int64]:
     """Return the smallest count with ``count / size >= threshold`` in float64, at least 1, for each size.

@@ -13,8 +13,6 @@ import pyarrow.parquet as pq
 
 from dfjoin._validation import check_local_path, check_path
 
-__all__ = ["ContainedPairs"]
-
 
 class ContainedPairs:
     """Pairs of which one is contained in the other. Nothing is computed before the pairs are read.

@@ -19,8 +19,6 @@ from dfjoin.frames.given_frame import series_of
 from dfjoin.kernels.records import as_read_only
 from dfjoin.kernels.sets.set_lists import InvertedLists, SetLists, count_elements, fill_lists
 
-__all__ = ["MOST_SETS", "SetCollection", "encode_sides", "inverted_lists"]
-
 MOST_SETS = 2**31 - 1
 """Sets of a collection, at most."""
 

@@ -29,8 +29,6 @@ from dfjoin.kernels.sets.subset_marks import MarkWork, mark_supersets
 from dfjoin.kernels.sets.subset_runs import MOST_HELD, LeftRuns
 from dfjoin.kernels.sets.subset_scan import MOST_READ, N_SLICES, ScanWork, scan_lists
 
-__all__ = ["METHODS", "ContainmentOptions", "containment_options", "join_collections", "join_lists", "scan_pairs"]
-
 _LARGEST_LISTED = 64  # as many elements as a bitmap has bits, most of which are set then
 _TEST_COST = 2  # of a left set that is tested against marks, beside that of an element that is written to slices
 

@@ -13,8 +13,6 @@ from dfjoin.kernels.records import as_read_only
 from dfjoin.kernels.sets.set_lists import hash_sets, order_rows, sign_sets, sort_runs
 from dfjoin.kernels.sets.subset_runs import LeftRuns, Pairs, find_runs
 
-__all__ = ["ROOM", "SetPairs", "group_sets", "new_buffer", "run_kernel", "sign"]
-
 ROOM = 1 << 18
 """Pairs of a batch, at most."""
 

@@ -16,8 +16,6 @@ from dfjoin.errors import InvalidTypeError
 from dfjoin.values.cells import CONVERSION_ERRORS, cell_texts, cell_type, workable_array, workable_type
 from dfjoin.values.frames import storable_array
 
-__all__ = ["FrameKind", "GivenColumn", "MadeColumn", "numbered_column"]
-
 
 @dataclass(frozen=True)
 class GivenColumn:

@@ -10,23 +10,9 @@ from typing import Any
 import pandas as pd
 import pyarrow as pa
 
-from dfjoin.frames.arrow_frames import ArrowFrames
-from dfjoin.frames.duckdb_frames import DuckdbFrames
+from dfjoin.frames.frame_kinds import ArrowFrames, DuckdbFrames, PolarsFrames
 from dfjoin.frames.given_column import FrameKind, GivenColumn, MadeColumn
-from dfjoin.frames.polars_frames import PolarsFrames
 from dfjoin.values.frames import arrow_to_series, is_pandas, is_spark
-
-__all__ = [
-    "KINDS",
-    "GivenFrame",
-    "attrs_of",
-    "frame_of",
-    "given_frame",
-    "is_frame",
-    "plain_frame",
-    "series_of",
-    "stored_frame",
-]
 
 KINDS: tuple[FrameKind, ...] = (PolarsFrames(), DuckdbFrames(), ArrowFrames())
 """The kinds of frames beside those of pandas and Spark; the first that a value is."""

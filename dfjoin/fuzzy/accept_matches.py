@@ -14,20 +14,6 @@ from dfjoin.fuzzy.texts import Texts
 from dfjoin.kernels.ragged import expand_stretches
 from dfjoin.values.shares import MANY
 
-__all__ = [
-    "MIN_CHANCE",
-    "AcceptedMatches",
-    "RowsOfTexts",
-    "accept_matches",
-    "chances_of",
-    "choose_likeliest",
-    "expand",
-    "expected_errors",
-    "keep_best",
-    "move_odds",
-    "odds_shift",
-]
-
 MIN_CHANCE = 0.4
 """Least probability of a pair that is joined, whatever precision the better ones leave room for."""
 _USUAL_SHARE, _SHIFT = 0.4, 0.2

@@ -15,8 +15,6 @@ from dfjoin.fuzzy.texts import WORDS, Texts, cut_texts, fold_texts, tokenise
 from dfjoin.kernels.texts.token_rows import TextPairs, pair_overlaps, row_weights
 from dfjoin.values.shares import HALF, NEARLY_ALL
 
-__all__ = ["MAX_WEIGHT", "N_LEVELS", "ColumnWeights", "KeyParts", "learn_weights", "measure_levels", "sum_weights"]
-
 _EDGES = (0.05, 0.2, 0.35, 0.5, 0.65, 0.8, 0.95, 0.9999)
 N_LEVELS = len(_EDGES) + 1
 """Levels of likeness, from different to equal."""

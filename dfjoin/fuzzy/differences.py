@@ -11,8 +11,6 @@ from dfjoin.kernels.ragged import expand_stretches
 from dfjoin.kernels.texts.token_rows import TextPairs, list_differences
 from dfjoin.kernels.texts.tokenising import SparseRows
 
-__all__ = ["DIFFERENCE_NAMES", "measure_habits", "scatter", "weigh_differences"]
-
 DIFFERENCE_NAMES = ("same difference elsewhere", "usual left over of the first", "usual left over of the second")
 """Names of the columns of `weigh_differences`."""
 

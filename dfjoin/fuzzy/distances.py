@@ -12,8 +12,6 @@ from dfjoin.fuzzy.tokenized import TokenizedColumn, TokenizedColumns
 from dfjoin.kernels.texts.edit_distance import Words, edit_distances, soft_misses
 from dfjoin.kernels.texts.token_rows import TextPairs, pair_overlaps
 
-__all__ = ["CONFIGURATIONS", "COSINES", "Configuration", "base_distance", "measure", "measure_cosines"]
-
 _MIN_WORD_SIMILARITY = 0.6
 """Similarity from which two words count as spellings of one: a 5-letter word may differ in 2 letters."""
 

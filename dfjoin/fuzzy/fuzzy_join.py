@@ -18,9 +18,6 @@ from dfjoin.fuzzy.result import FuzzyJoin, FuzzySettings
 from dfjoin.fuzzy.texts import Texts, fold_texts
 from dfjoin.values.shares import ENOUGH
 
-__all__ = ["apply_fuzzy", "find_fuzzy"]
-
-
 Strings: TypeAlias = pa.Array | pa.ChunkedArray
 
 

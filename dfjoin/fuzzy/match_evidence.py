@@ -18,18 +18,6 @@ from dfjoin.fuzzy.pair_features import LIKENESS_NAMES, PAIR_NAMES, learn_rules, 
 from dfjoin.fuzzy.tokenized import TokenizedColumn, TokenizedColumns, find_candidates
 from dfjoin.kernels.texts.token_rows import Rules, TextPairs
 
-__all__ = [
-    "EVIDENCE_NAMES",
-    "MAX_SAMPLE",
-    "Evidence",
-    "RankedPairs",
-    "cut_batches",
-    "draw_sample",
-    "gather",
-    "rank_candidates",
-    "run_batches",
-]
-
 _BATCH = 1024
 """Texts handled together, which bounds memory to about 20 MB a thread, and the time until a thread ends."""
 _BATCH_CHARACTERS = 1 << 15

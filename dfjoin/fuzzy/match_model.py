@@ -11,8 +11,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["MatchModel", "Term", "published_model"]
-
 _FILE = "match_model.json"
 
 

@@ -16,8 +16,6 @@ from dfjoin.fuzzy.texts import Texts
 from dfjoin.fuzzy.tokenized import TokenizedColumns, prepare
 from dfjoin.kernels.texts.token_rows import TextPairs
 
-__all__ = ["KnownPairs", "Problem", "is_left_reference", "set_up"]
-
 KnownPairs: TypeAlias = tuple[NDArray[np.int64], NDArray[np.int64]]
 """Rows of two columns that are joined already."""
 

@@ -13,8 +13,6 @@ from dfjoin.kernels.texts.token_rows import Rules, TextPairs, list_differences, 
 from dfjoin.kernels.texts.tokenising import SparseRows
 from dfjoin.kernels.texts.word_alignment import ALIGNMENT, align_words
 
-__all__ = ["LIKENESS_NAMES", "PAIR_NAMES", "differ_in_numbers", "learn_rules", "measure_pairs"]
-
 _OTHER_NAMES = (*ALIGNMENT, "words exchanged", "word more or less")
 LIKENESS_NAMES = (*map(str, COSINES), *_OTHER_NAMES)
 """Names of the columns of `measure_pairs`: what is measured on every candidate."""

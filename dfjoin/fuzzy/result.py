@@ -14,8 +14,6 @@ from dfjoin._validation import show
 from dfjoin.errors import InvalidParameterError, InvalidTypeError
 from dfjoin.fuzzy.column_weights import MAX_WEIGHT, N_LEVELS, ColumnWeights
 
-__all__ = ["FuzzyJoin", "FuzzySettings"]
-
 _LARGEST = 1e100
 _MAX_COLUMNS = 1000
 

@@ -24,8 +24,6 @@ from dfjoin.kernels.texts.tokenising import (
 )
 from dfjoin.values.unicode import normalize_text
 
-__all__ = ["WORDS", "Texts", "TokenSpace", "cut_texts", "fold_text", "fold_texts", "mark_asides", "tokenise"]
-
 WORDS = 0
 """Words, in place of the length of q-grams."""
 _MAX_CHARACTERS = 2000

@@ -14,16 +14,6 @@ from dfjoin.kernels.texts.token_rows import TextPairs, TokenIndex, WantedRows, m
 from dfjoin.kernels.texts.tokenising import CodePoints, SparseRows, word_slices
 from dfjoin.kernels.texts.word_alignment import Lexicon, WordRows
 
-__all__ = [
-    "GRAM_LENGTHS",
-    "TokenizedColumn",
-    "TokenizedColumns",
-    "find_candidates",
-    "make_lexicon",
-    "prepare",
-    "read_number",
-]
-
 _SPELLINGS = (
     "zero",
     "one i first 1st",

@@ -21,8 +21,6 @@ from dfjoin.kernels.vectors.vector_search import TokenColumns
 from dfjoin.vectors.axis_points import distinct_points
 from dfjoin.vectors.trees import MAX_AXES, Projection, VectorTree, build_tree, make_tree
 
-__all__ = ["AxisSet", "AxisShape", "AxisSpace", "axis_spaces", "carry_axes", "write_axes"]
-
 
 class AxisShape(NamedTuple):
     """What points must have in common to be compared.

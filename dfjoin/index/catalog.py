@@ -23,28 +23,6 @@ from dfjoin.index.component_files import damaged
 from dfjoin.index.json_shape import Flag, ListOf, Record, TextValue, Whole, check_shape
 from dfjoin.types import Dialect, Root
 
-__all__ = [
-    "COLUMN_FIELDS",
-    "DECLARED_KEYS",
-    "DIALECTS",
-    "KEPT",
-    "KINDS",
-    "NOT_IN_FILE",
-    "PARTS",
-    "SKIPPED_FIELDS",
-    "TABLE_FIELDS",
-    "Catalog",
-    "Records",
-    "catalog_features",
-    "describe_type",
-    "find_root",
-    "known_reason",
-    "read_dialect",
-    "reason_of",
-    "replace_field",
-    "write_catalog",
-]
-
 KINDS = ("text", "integer", "decimal", "date", "float", "boolean", "binary", "nested", "empty")
 """Kinds of a column; the catalogue stores their number."""
 

@@ -11,8 +11,6 @@ from dfjoin.index.segment import Segment, reading
 from dfjoin.index.soundness import entries_of, stretches_of
 from dfjoin.kernels.lists.postings import copy_values
 
-__all__ = ["PackedValues", "pack_values", "tokens_of_column", "value_of_token"]
-
 
 @dataclass(frozen=True)
 class PackedValues:

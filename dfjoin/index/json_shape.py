@@ -6,22 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
-__all__ = [
-    "AnyOf",
-    "Flag",
-    "ListOf",
-    "MapOf",
-    "Number",
-    "OneOf",
-    "OrNull",
-    "Record",
-    "Row",
-    "Shape",
-    "TextValue",
-    "Whole",
-    "check_shape",
-]
-
 LARGEST = 2**63 - 1
 """Counts and sizes are numbers of 64 bits."""
 

@@ -19,20 +19,8 @@ import pyarrow as pa
 from dfjoin import _validation as check
 from dfjoin._user_cache import user_cache
 from dfjoin.errors import InvalidParameterError
-from dfjoin.index.file_store import FileStore
-from dfjoin.index.layout import FRAMES, MANIFESTS, manifest_path, version_of
-from dfjoin.index.object_store import open_filesystem
-
-__all__ = [
-    "Mirror",
-    "discard_there",
-    "fetch_below",
-    "index_place",
-    "index_uri",
-    "mirror_above",
-    "mirror_of",
-    "store_of",
-]
+from dfjoin.index.components import FRAMES, MANIFESTS, manifest_path, version_of
+from dfjoin.index.file_store import FileStore, open_filesystem
 
 _CACHE = "indexes"
 """Name of the directory that holds the mirrors of a user."""

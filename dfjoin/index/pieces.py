@@ -18,8 +18,6 @@ from dfjoin.kernels.sorting import argsort_u64
 from dfjoin.kernels.texts.value_pieces import column_pieces
 from dfjoin.types import IndexSettings
 
-__all__ = ["PATTERN_KINDS", "find_patterns", "write_patterns"]
-
 PATTERN_KINDS = ("text", "date")
 """Kinds of columns whose pattern tokens are indexed: digits alone match too much by chance."""
 

@@ -9,21 +9,11 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from dfjoin.index.component_files import removed_on_error, save_array, write_component, write_rows
-from dfjoin.index.layout import ROW_PLACES_FILE, ROW_WORDS_FILE, create_file
+from dfjoin.index.component_files import map_npy, removed_on_error, save_array, write_component, write_rows
+from dfjoin.index.components import ROW_PLACES_FILE, ROW_WORDS_FILE, create_file
 from dfjoin.index.manifest import GroupMeta, SegmentMeta
-from dfjoin.index.mapping import map_npy
 from dfjoin.index.segment import Rows, Segment
 from dfjoin.kernels.bit_packing import n_words, pack_numbers, unpack_numbers
-
-__all__ = [
-    "carry_rows",
-    "pack_codes",
-    "read_row_files",
-    "row_codes",
-    "write_row_files",
-    "write_row_group",
-]
 
 _MOST_BITS = 31
 _NO_ROWS = Rows(np.empty(0, np.uint64), np.zeros(1, np.int64), np.empty(0, np.uint8))

@@ -15,9 +15,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from dfjoin.index.component_files import save_array
-from dfjoin.index.layout import create_file, make_directory
-from dfjoin.index.mapping import forget_pages, map_npy
+from dfjoin.index.component_files import forget_pages, map_npy, save_array
+from dfjoin.index.components import create_file, make_directory
 from dfjoin.kernels.lists.grouping import expand_groups
 from dfjoin.kernels.lists.postings import Entries, copy_values, merge_entries
 from dfjoin.kernels.sorting import argsort_u64
@@ -25,7 +24,6 @@ from dfjoin.kernels.sorting import argsort_u64
 if TYPE_CHECKING:
     from dfjoin.index.segment import Tokens
 
-__all__ = ["PADDING", "Run", "make_run", "merge_runs", "read_run", "run_of_segment", "write_run"]
 
 PADDING = 8
 """Readable bytes behind the last value: kernels load eight at a time."""

@@ -14,19 +14,22 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from dfjoin.index.catalog import Records, catalog_features, replace_field, write_catalog
-from dfjoin.index.component_files import ComponentStream, map_component, removed_on_error, write_bytes, write_component
-from dfjoin.index.components import TOKENS, ComponentMeta
-from dfjoin.index.layout import CATALOG_FILE, create_file, make_directory, segment_directory
+from dfjoin.index.component_files import (
+    ComponentStream,
+    map_component,
+    map_file,
+    removed_on_error,
+    write_bytes,
+    write_component,
+)
+from dfjoin.index.components import CATALOG_FILE, TOKENS, ComponentMeta, create_file, make_directory, segment_directory
 from dfjoin.index.manifest import GroupMeta, SegmentMeta
-from dfjoin.index.mapping import map_file
 from dfjoin.index.pieces import find_patterns, write_patterns
 from dfjoin.index.runs import PADDING, Run, merge_runs
 from dfjoin.index.signatures import SignedColumns, sign_large_columns, write_signatures
 from dfjoin.kernels.lists.grouping import group_lists, group_tokens, transpose_lists
 from dfjoin.kernels.lists.postings import build_directory, directory_bits
 from dfjoin.types import IndexSettings
-
-__all__ = ["SegmentRecords", "write_segment"]
 
 _VALUES = ("hash", "value_offsets", "value_bytes")
 _STRETCH_TOKENS = 1 << 20

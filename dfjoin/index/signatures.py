@@ -28,21 +28,6 @@ from dfjoin.types import IndexSettings
 if TYPE_CHECKING:
     from dfjoin.index.segment import Segment
 
-__all__ = [
-    "PARTITIONINGS",
-    "SignedColumns",
-    "SizeCounts",
-    "add_sizes",
-    "check_signature_settings",
-    "count_sizes",
-    "cut_partitions",
-    "merge_signatures",
-    "partition_slots",
-    "read_signatures",
-    "sign_large_columns",
-    "write_signatures",
-]
-
 
 PARTITIONINGS = ("optimal", "equal_depth")
 """How the signed columns may be cut into partitions."""

@@ -17,8 +17,6 @@ from dfjoin.index.components import COMPONENTS
 from dfjoin.kernels.damage import DamagedArraysError
 from dfjoin.kernels.ragged import expand_stretches
 
-__all__ = ["Lengths", "check_entries", "check_shapes", "entries_of", "stretches_of"]
-
 _STEP = 1 << 16
 """Offsets that are compared at once: they stay in the cache."""
 

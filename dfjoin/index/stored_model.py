@@ -12,8 +12,7 @@ import numpy as np
 
 from dfjoin.errors import IncompatibleSettingsError, IndexCorruptedError, InvalidParameterError
 from dfjoin.index.component_files import damaged, find_damage, map_component, removed_on_error, write_component
-from dfjoin.index.components import WORD_MODEL
-from dfjoin.index.layout import MODELS, model_directory
+from dfjoin.index.components import MODELS, WORD_MODEL, model_directory
 from dfjoin.index.manifest import EmbedderMeta, Manifest
 from dfjoin.index.segment import reading
 from dfjoin.index.soundness import check_shapes, stretches_of
@@ -22,8 +21,6 @@ from dfjoin.vectors.embedders import Embedder, FastTextEmbedder, known_embedder,
 from dfjoin.vectors.fasttext_files import write_fasttext
 from dfjoin.vectors.fasttext_model import FastTextModel
 from dfjoin.vectors.ngrams import NGRAMS_IDENTITY
-
-__all__ = ["describe_embedder", "open_embedder", "open_model", "save_model", "verify_model", "write_model"]
 
 _TRAINED = "fasttext-lake"
 

@@ -28,18 +28,6 @@ from dfjoin.vectors.near_cells import build_cells
 from dfjoin.vectors.rounded_features import word_count
 from dfjoin.vectors.trees import feature_width
 
-__all__ = [
-    "VectorPart",
-    "VectorWriter",
-    "carry_vectors",
-    "embed_segment",
-    "embed_values",
-    "stretches_of_texts",
-    "text_columns",
-    "text_tokens",
-    "texts_of",
-]
-
 _EMBEDDED = 0.7
 """Share of the work that is done when all values are embedded."""
 

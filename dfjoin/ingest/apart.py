@@ -10,11 +10,9 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from dfjoin.errors import EngineError
-from dfjoin.index.layout import RUNS, create_file, make_directories, make_directory
+from dfjoin.index.components import RUNS, create_file, make_directories, make_directory
 from dfjoin.ingest.requests import execute
 from dfjoin.sources.roots import local_path
-
-__all__ = ["FilePart", "carry_out_apart", "keep_file", "request_places", "run_apart"]
 
 _PIECE = 512 << 10
 """Bytes of a file in a row: some hundred rows are in memory at a time on their way through Spark."""

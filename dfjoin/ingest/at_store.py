@@ -12,11 +12,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from dfjoin.index.layout import RUNS
+from dfjoin.index.components import RUNS
 from dfjoin.index.mirror import Mirror, index_place, mirror_above, mirror_of
 from dfjoin.ingest.requests import execute, inputs_of, written_by
-
-__all__ = ["StorePlace", "store_place"]
 
 _LEFT_SECONDS = 86_400.0
 

@@ -7,15 +7,13 @@ from collections.abc import Sequence
 from dfjoin.errors import shortlist, warn
 from dfjoin.index.axis_group import write_axes
 from dfjoin.index.commit import Uncommitted, scratch_directory
-from dfjoin.index.layout import group_directory
+from dfjoin.index.components import group_directory
 from dfjoin.index.manifest import Manifest, SegmentMeta
 from dfjoin.index.segment import Segment
 from dfjoin.ingest.axes_task import AxesReader
 from dfjoin.ingest.engine import Engine
 from dfjoin.ingest.requests import axes_request, read_points
 from dfjoin.types import Root
-
-__all__ = ["add_axes_of", "axes_of_new"]
 
 _SMALL_BYTES = 8 << 20
 """Tables of fewer bytes are read sooner here than a job of tasks has begun."""

@@ -23,8 +23,6 @@ from dfjoin.values.normalize import normalize_batch
 from dfjoin.vectors.axis_points import distinct_points, place_points
 from dfjoin.vectors.axis_specs import AxisSpec, find_places
 
-__all__ = ["AxesReader"]
-
 _NUMBERS = tuple(KINDS.index(kind) for kind in ("integer", "decimal", "float"))
 _RANGES = ((-90.0, 90.0), (-180.0, 360.0))
 _MOST_HELD = 1 << 20

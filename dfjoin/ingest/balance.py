@@ -7,8 +7,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from dfjoin.sources.table_kinds import COMPRESSED, KINDS
 from dfjoin.types import TableSource
 
-__all__ = ["estimated_bytes", "pack_runs", "split_tables"]
-
 _COMPRESSED_FACTOR = 5
 _PER_FILE_BYTES = 32 << 10  # opening and profiling a file costs about as much as reading this
 

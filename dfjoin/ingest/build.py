@@ -8,11 +8,10 @@ from pathlib import Path
 
 from dfjoin import _validation as check
 from dfjoin.errors import IndexNotFoundError, InvalidParameterError
-from dfjoin.index.commit import Uncommitted, commit
-from dfjoin.index.layout import MANIFESTS, RUNS, SEGMENTS, make_directories
+from dfjoin.index.commit import Uncommitted, commit, read_manifest
+from dfjoin.index.components import MANIFESTS, RUNS, SEGMENTS, make_directories
 from dfjoin.index.manifest import Manifest, now
 from dfjoin.index.mirror import index_place
-from dfjoin.index.versions import read_manifest
 from dfjoin.ingest.axes_driver import add_axes_of
 from dfjoin.ingest.axes_task import AxesReader
 from dfjoin.ingest.build_options import BuildOptions
@@ -24,8 +23,6 @@ from dfjoin.ingest.sent_embedder import require_sendable
 from dfjoin.ingest.source import frames_place, gather
 from dfjoin.sources.database_server import one_snapshot
 from dfjoin.types import IndexSettings
-
-__all__ = ["build", "find_base"]
 
 
 def find_base(index: str | os.PathLike[str], if_exists: str) -> tuple[Path, Manifest | None]:

@@ -16,8 +16,6 @@ from dfjoin.types import IndexSettings
 from dfjoin.values.unicode import UNICODE_VERSION
 from dfjoin.vectors.axis_specs import AxisSpec
 
-__all__ = ["BuildOptions", "check_same_settings", "given_dialects", "index_settings"]
-
 _FIXED = ("unicode_version", "tables", "columns", "exclude", "dialects", "partition_ends")  # set by other arguments
 _LEGAL = {
     "delimiter": "one character",

@@ -13,7 +13,7 @@ import numpy as np
 from dfjoin.errors import IncompatibleSettingsError
 from dfjoin.index.column_values import tokens_of_column, value_of_token
 from dfjoin.index.commit import Uncommitted
-from dfjoin.index.layout import model_directory
+from dfjoin.index.components import model_directory
 from dfjoin.index.manifest import EmbedderMeta, SegmentMeta
 from dfjoin.index.segment import Segment
 from dfjoin.index.stored_model import describe_embedder, write_model
@@ -26,8 +26,6 @@ from dfjoin.vectors.default_radius import COLUMNS, VALUES, ChosenRadius, choose_
 from dfjoin.vectors.embedders import Embedder, FastTextEmbedder, choose_embedder, remember_embedder
 from dfjoin.vectors.fasttext_files import check_weights
 from dfjoin.vectors.fasttext_model import Texts, TrainingOptions, texts_with_letters, train_fasttext
-
-__all__ = ["IndexEmbedder", "ToTrain", "choose_for_index", "default_radius", "train_embedder", "training_texts"]
 
 _MAX_TRAINING_TEXTS = 4_000_000
 _MIN_BUCKETS = 4096

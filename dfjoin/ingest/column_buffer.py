@@ -21,12 +21,17 @@ from dfjoin.kernels.lists.postings import Entries
 from dfjoin.kernels.texts.numbers import DAY_MONTH_YEAR
 from dfjoin.types import IndexSettings
 from dfjoin.values.cells import CONVERSION_ERRORS, is_searchable_type
-from dfjoin.values.normalize import drop_nulls, normalize_batch, null_places, read_dates, unite_value_sets
+from dfjoin.values.normalize import (
+    ValueSet,
+    drop_nulls,
+    keep_values,
+    normalize_batch,
+    null_places,
+    read_dates,
+    unite_value_sets,
+)
 from dfjoin.values.nulls import NullEvidence
 from dfjoin.values.profile import Profile, merge_profiles, profile_values
-from dfjoin.values.value_set import ValueSet, keep_values
-
-__all__ = ["ColumnReader", "EntryBuffer", "NotContinued", "profile_of", "profile_record"]
 
 _SAMPLE_ROWS = 64
 _SAMPLE_LENGTH = 100

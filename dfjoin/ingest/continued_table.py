@@ -17,10 +17,7 @@ from dfjoin.sources.readers import open_appended, open_table, part_fingerprints
 from dfjoin.sources.table_kinds import KINDS
 from dfjoin.sources.table_reader import NotAppended
 from dfjoin.types import IndexSettings, TableSource
-from dfjoin.values.normalize import distinct_packed, null_hashes
-from dfjoin.values.value_set import ValueSet, pack_strings, read_only
-
-__all__ = ["ContinuedTable", "continued_table"]
+from dfjoin.values.normalize import ValueSet, distinct_packed, null_hashes, pack_strings, read_only
 
 
 def continued_table(

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from dfjoin.errors import TableReadError
 from dfjoin.index.commit import Uncommitted, scratch_directory
-from dfjoin.index.layout import make_directories, run_directory, segment_directory
+from dfjoin.index.components import make_directories, run_directory, segment_directory
 from dfjoin.index.signatures import SizeCounts, add_sizes, cut_partitions
 from dfjoin.ingest.balance import pack_runs, split_tables
 from dfjoin.ingest.build_options import BuildOptions
@@ -18,11 +18,9 @@ from dfjoin.ingest.engine import Engine
 from dfjoin.ingest.progress import Progress
 from dfjoin.ingest.read_task import RunMeta
 from dfjoin.ingest.requests import BuiltSegment, merge_request, read_built, read_meta, run_request
+from dfjoin.ingest.row_spool import TableSpool
 from dfjoin.ingest.source import Input, TableJob
-from dfjoin.ingest.table_spool import TableSpool
 from dfjoin.types import IndexSettings, SkippedFile
-
-__all__ = ["freeze_partitions", "write_segments"]
 
 _TASK_INPUT_BYTES = 64 << 20  # no task reads more than this before its siblings get a share
 _TASKS_PER_SLOT = 3

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from dfjoin.errors import warn
 from dfjoin.index.commit import Uncommitted, scratch_directory
-from dfjoin.index.layout import group_directory
+from dfjoin.index.components import group_directory
 from dfjoin.index.manifest import Manifest, SegmentMeta
 from dfjoin.index.segment import Segment
 from dfjoin.index.stored_model import open_embedder
@@ -24,8 +24,6 @@ from dfjoin.ingest.requests import (
     read_vectors,
 )
 from dfjoin.ingest.sent_embedder import send_embedder
-
-__all__ = ["add_vectors_of", "embed_new"]
 
 _EMBEDDING = "embedding values"
 _STRETCHES_PER_SLOT = 3

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dfjoin.errors import InvalidParameterError
-from dfjoin.index.layout import create_file, make_directory, segment_directory
+from dfjoin.index.components import create_file, make_directory, segment_directory
 from dfjoin.index.manifest import EmbedderMeta, SegmentMeta
 from dfjoin.index.mirror import fetch_below
 from dfjoin.index.segment import Segment
@@ -23,16 +23,6 @@ from dfjoin.index.stored_model import open_model
 from dfjoin.index.vector_group import VectorPart, VectorWriter, embed_values, text_tokens
 from dfjoin.vectors.abbreviations import expanding
 from dfjoin.vectors.embedders import Embedder
-
-__all__ = [
-    "FUNCTION_FILE",
-    "EmbedJob",
-    "EmbeddedStretch",
-    "Stretch",
-    "embed_stretch",
-    "open_sent_embedder",
-    "write_cells",
-]
 
 FUNCTION_FILE = "function.pickle"
 """Holds an embedder that is a function, in the directory that `send_embedder` names."""

@@ -18,19 +18,6 @@ from dfjoin.ingest.requests import execute
 from dfjoin.ingest.source import Input, SparkReader
 from dfjoin.types import IndexSettings, Root, TableSource
 
-__all__ = [
-    "INLINE_BYTES",
-    "Engine",
-    "InlineEngine",
-    "LateEngine",
-    "SparkTable",
-    "choose_engine",
-    "engine_for",
-    "is_session_there",
-    "pickled",
-    "session_table",
-]
-
 INLINE_BYTES = 256 << 20
 """Input above which Spark is worth its start, as estimated bytes of plain text."""
 

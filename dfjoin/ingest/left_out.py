@@ -14,12 +14,9 @@ from dfjoin.ingest.column_buffer import EntryBuffer, NotContinued, profile_recor
 from dfjoin.ingest.undecided import Undecided
 from dfjoin.kernels.texts.numbers import DAY_MONTH_YEAR
 from dfjoin.types import IndexSettings
-from dfjoin.values.normalize import normalize_batch, null_places, read_dates, unite_value_sets
+from dfjoin.values.normalize import ValueSet, keep_values, normalize_batch, null_places, read_dates, unite_value_sets
 from dfjoin.values.nulls import NullEvidence
 from dfjoin.values.profile import Profile, kind_of, merge_profiles
-from dfjoin.values.value_set import ValueSet, keep_values
-
-__all__ = ["LeftOutColumn", "describe_left_out", "is_wanted", "is_wanted_table", "may_hold_wanted"]
 
 
 def is_wanted_table(name: str, settings: IndexSettings) -> bool:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from dfjoin.index.axis_group import carry_axes
 from dfjoin.index.catalog import COLUMN_FIELDS, KINDS, SKIPPED_FIELDS, Catalog, known_reason, replace_field
-from dfjoin.index.layout import CATALOG_FILE, segment_directory
+from dfjoin.index.components import CATALOG_FILE, segment_directory
 from dfjoin.index.manifest import SegmentMeta
 from dfjoin.index.row_group import carry_rows, read_row_files, write_row_group
 from dfjoin.index.runs import Run, merge_runs, read_run, run_of_segment
@@ -27,12 +27,9 @@ from dfjoin.ingest.read_task import Collected, write_collected
 from dfjoin.ingest.undecided import Undecided, read_undecided
 from dfjoin.kernels.ragged import expand_stretches
 from dfjoin.types import IndexSettings
-from dfjoin.values.normalize import normalize_batch, read_dates
+from dfjoin.values.normalize import ValueSet, normalize_batch, read_dates
 from dfjoin.values.nulls import NullEvidence
 from dfjoin.values.profile import Profile, merge_profiles, profile_values
-from dfjoin.values.value_set import ValueSet
-
-__all__ = ["decided_part", "merge_catalogs", "merge_into_segment", "merge_segments"]
 
 
 def decided_part(directories: Sequence[Path], settings: IndexSettings) -> Path | None:

@@ -23,8 +23,6 @@ from dfjoin.errors import EngineError
 from dfjoin.ingest.requests import execute, head_of
 from dfjoin.sources.roots import is_opened_with_credentials
 
-__all__ = ["ProcessEngine", "serve"]
-
 _GRACE = 5.0
 """Seconds in which a worker that is stopped may remove what it was writing."""
 

@@ -11,8 +11,6 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, TextIO, TypeAlias
 
-__all__ = ["Progress", "Shown"]
-
 Shown: TypeAlias = bool | Callable[[dict[str, Any]], object]
 """Whether progress is shown, or what is given it."""
 

@@ -18,33 +18,21 @@ import pyarrow as pa
 from dfjoin.errors import TableReadError
 from dfjoin.index.catalog import write_catalog
 from dfjoin.index.component_files import removed_on_error
-from dfjoin.index.layout import CATALOG_FILE, RUNS, create_file, make_directory, run_directory
-from dfjoin.index.object_store import is_of_store
+from dfjoin.index.components import CATALOG_FILE, RUNS, create_file, make_directory, run_directory
+from dfjoin.index.file_store import is_of_store
 from dfjoin.index.runs import write_run
 from dfjoin.ingest.column_buffer import ColumnReader, EntryBuffer
 from dfjoin.ingest.left_out import LeftOutColumn, is_wanted, is_wanted_table
 from dfjoin.ingest.row_spool import RowCollector, TableCells
 from dfjoin.ingest.undecided import Undecided, write_undecided
 from dfjoin.sources.delimited import max_columns_error
-from dfjoin.sources.fingerprint import unite_fingerprints
 from dfjoin.sources.readers import part_fingerprints, tables_of
+from dfjoin.sources.roots import unite_fingerprints
 from dfjoin.sources.table_kinds import KINDS
 from dfjoin.sources.table_reader import TableReader
 from dfjoin.types import Dialect, IndexSettings, TableSource
 from dfjoin.values.frames import NOT_INDEXED
-from dfjoin.values.value_set import ValueSet
-
-__all__ = [
-    "Collected",
-    "KnownRows",
-    "RunMeta",
-    "TableFeed",
-    "build_part",
-    "build_run",
-    "feeds_of_file",
-    "table_record",
-    "write_collected",
-]
+from dfjoin.values.normalize import ValueSet
 
 
 @dataclass(frozen=True)

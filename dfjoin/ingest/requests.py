@@ -17,7 +17,7 @@ import numpy as np
 from dfjoin.errors import InvalidParameterError, TableReadError
 from dfjoin.index.axis_group import write_axes
 from dfjoin.index.commit import NO_ROOM
-from dfjoin.index.layout import group_directory, run_directory, segment_directory
+from dfjoin.index.components import group_directory, run_directory, segment_directory
 from dfjoin.index.manifest import SegmentMeta
 from dfjoin.index.segment import Segment
 from dfjoin.index.signatures import SizeCounts, count_sizes
@@ -36,28 +36,6 @@ from dfjoin.ingest.read_task import RunMeta, build_run
 from dfjoin.types import IndexSettings, Root, TableSource
 from dfjoin.vectors.axis_specs import AxisSpec
 from dfjoin.vectors.default_radius import ChosenRadius
-
-__all__ = [
-    "BuiltSegment",
-    "axes_request",
-    "cells_request",
-    "compact_request",
-    "embed_request",
-    "execute",
-    "head_of",
-    "inputs_of",
-    "merge_request",
-    "radius_request",
-    "read_built",
-    "read_meta",
-    "read_points",
-    "read_radius",
-    "read_segment",
-    "read_stretch",
-    "read_vectors",
-    "run_request",
-    "written_by",
-]
 
 _BETWEEN_NOTES = 0.25
 """Seconds between two notes of how far a task is."""

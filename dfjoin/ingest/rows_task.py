@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from dfjoin.errors import shortlist, warn
 from dfjoin.index.catalog import NOT_IN_FILE, Catalog, find_root
 from dfjoin.index.commit import scratch_directory
-from dfjoin.index.layout import CATALOG_FILE, run_directory
+from dfjoin.index.components import CATALOG_FILE, run_directory
 from dfjoin.index.manifest import GroupMeta
 from dfjoin.index.mirror import fetch_below
 from dfjoin.index.row_group import read_row_files, write_row_group
@@ -23,8 +23,6 @@ from dfjoin.ingest.engine import Engine
 from dfjoin.ingest.requests import read_meta, run_request
 from dfjoin.sources.roots import catalogued_source
 from dfjoin.types import IndexSettings, Root
-
-__all__ = ["RowsReader"]
 
 _TASK_BYTES = 64 << 20
 _SAME_TABLE = ("fingerprint", "size", "n_rows")

@@ -6,15 +6,13 @@ from pathlib import Path
 from typing import Any
 
 from dfjoin.errors import InvalidParameterError
-from dfjoin.index.layout import create_file, make_directory, model_directory
+from dfjoin.index.components import create_file, make_directory, model_directory
 from dfjoin.index.stored_model import write_model
 from dfjoin.ingest.chosen_embedder import IndexEmbedder, ToTrain
 from dfjoin.ingest.embed_task import FUNCTION_FILE
 from dfjoin.ingest.engine import pickled
 from dfjoin.vectors.abbreviations import ExpandingEmbedder
 from dfjoin.vectors.embedders import Embedder, FastTextEmbedder
-
-__all__ = ["require_sendable", "send_embedder"]
 
 
 def send_embedder(chosen: IndexEmbedder, index: Path, work: Path) -> dict[str, Any]:

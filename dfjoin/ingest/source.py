@@ -23,25 +23,16 @@ from dfjoin.errors import InvalidParameterError, InvalidTypeError, MissingDepend
 from dfjoin.frames.given_frame import is_frame, stored_frame
 from dfjoin.index.catalog import KEPT
 from dfjoin.index.commit import Uncommitted
-from dfjoin.index.layout import FRAMES, create_file, make_directory
+from dfjoin.index.components import FRAMES, create_file, make_directory
 from dfjoin.ingest.left_out import describe_left_out, is_wanted, is_wanted_table, may_hold_wanted
 from dfjoin.ingest.read_task import RunMeta
-from dfjoin.ingest.table_spool import TableSpool
+from dfjoin.ingest.row_spool import TableSpool
 from dfjoin.sources.database_server import uri_of
 from dfjoin.sources.listing import Listing
-from dfjoin.sources.table_kinds import (
-    KINDS,
-    READABLE,
-    TableKind,
-    kind_of_scheme,
-    place_of_database,
-    tables_of_database,
-)
-from dfjoin.sources.table_versions import split_version
+from dfjoin.sources.roots import split_version
+from dfjoin.sources.table_kinds import KINDS, READABLE, TableKind, kind_of_scheme, place_of_database, tables_of_database
 from dfjoin.types import IndexSettings, Root, SkippedFile, TableSource
 from dfjoin.values.frames import frame_to_table, is_pandas, is_spark
-
-__all__ = ["Input", "SparkReader", "TableJob", "frames_place", "gather", "root_for"]
 
 _SPARK_NAME = re.compile(r"(\w+|`[^`]+`)(\.(\w+|`[^`]+`)){0,3}")
 

@@ -12,10 +12,8 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from dfjoin.index.layout import UNDECIDED_FILE, create_file
+from dfjoin.index.components import UNDECIDED_FILE, create_file
 from dfjoin.values.nulls import NullEvidence
-
-__all__ = ["Undecided", "read_undecided", "write_undecided"]
 
 _FIELDS = pa.schema(
     [

@@ -21,24 +21,6 @@ from dfjoin.errors import ColumnNotFoundError, InvalidParameterError, InvalidTyp
 from dfjoin.values.cells import CONVERSION_ERRORS
 from dfjoin.values.frames import nan_as_null
 
-__all__ = [
-    "KEEPING",
-    "RULES",
-    "SERIES_RULES",
-    "CellRules",
-    "aggregate_column",
-    "as_floats",
-    "as_kept",
-    "cell_kind",
-    "check_aggregate",
-    "check_rule",
-    "count_disagreeing",
-    "decimal_type",
-    "nullable_column",
-    "object_kind",
-    "take_rows",
-]
-
 RULES = (
     "mean",
     "sum",

@@ -19,8 +19,6 @@ from dfjoin.join.rows.report import JoinAccount
 from dfjoin.join.rows.right_facts import FrameFacts
 from dfjoin.types import IndexSettings
 
-__all__ = ["asof_options", "join_frames_asof"]
-
 Labels = list[Any]
 
 

@@ -11,19 +11,15 @@ from dfjoin._validation import show
 from dfjoin.errors import ColumnNotFoundError, InvalidParameterError, InvalidTypeError, NoMatchError, shortlist, warn
 from dfjoin.frames.given_frame import given_frame, is_frame
 from dfjoin.join.asof_join import asof_options
-from dfjoin.join.frame_join import join_frame_again, join_frames
+from dfjoin.join.frame_join import NEAR_MODES, join_frame_again, join_frames
 from dfjoin.join.lakes.lake_join import join_candidates, join_lake, join_plan
-from dfjoin.join.near_frames import NEAR_MODES
 from dfjoin.join.options import RELATION_OPTIONS, JoinOptions, refuse_options
-from dfjoin.join.plan import JoinPlan
+from dfjoin.join.plan import JoinPlan, distance_relation
 from dfjoin.join.rows.report import JoinAccount, report_values
-from dfjoin.join.saved_relation import distance_relation
 from dfjoin.search.candidates import JoinCandidates, unknown_tables
 from dfjoin.search.discover import check_frame
 from dfjoin.store.snapshot import Snapshot
 from dfjoin.values.frames import is_pandas, is_spark
-
-__all__ = ["join", "join_held"]
 
 _READING_OPTIONS = ("pad", "dayfirst")
 

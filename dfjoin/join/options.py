@@ -17,8 +17,6 @@ from dfjoin.search.params import MODES, RADIUS_UNITS
 from dfjoin.store.table import ON_STALE
 from dfjoin.transform.taught_join import Example, is_unicode
 
-__all__ = ["MANY_HOWS", "RELATION_OPTIONS", "JoinOptions", "join_options", "refuse_options"]
-
 RELATION_OPTIONS = ("transform", "fuzzy", "precision", "examples", "reviewed")
 """Options that say how the keys of two frames may be related."""
 

@@ -9,8 +9,6 @@ from typing import Any
 
 from dfjoin.values.header_meaning import says_nothing_alone
 
-__all__ = ["free_name", "output_names", "stem_of", "taken_names"]
-
 _ENDINGS = (".gz", ".zst")
 
 

@@ -9,10 +9,13 @@ import numpy as np
 
 from dfjoin._validation import MOST_DIGITS, is_valid_text, show
 from dfjoin.errors import InvalidParameterError, InvalidTypeError, shortlist
-from dfjoin.join.saved_relation import SavedRelation, distance_relation
+from dfjoin.fuzzy.result import FuzzySettings
+from dfjoin.join.keys import ElementKeys
+from dfjoin.search.distance.distance_join import DistanceRelation
+from dfjoin.search.embedding.axes_join import AxesRelation
+from dfjoin.search.embedding.near_join import NearRelation
+from dfjoin.search.fuzzy.similar_join import SimilarRelation
 from dfjoin.transform.evidence.transform_join import TransformJoin
-
-__all__ = ["DATED_RULES", "HOWS", "PERIODS", "JoinPlan", "JoinStep", "json_label"]
 
 DATED_RULES = ("before", "latest")
 """Rows that are dated before a row of the frame, or the latest ones of those that are not dated after it."""
@@ -46,13 +49,13 @@ class JoinStep:
         Column → name in the result, as given when the join was first made.
     aggregate : str, dict or None
         Rule or rules; None keeps the rows. A column with a list of rules is brought once for each of them, as
-        `dfjoin.join.rows.several_rules` names it.
+        `dfjoin.join.output_names` names it.
     pad, dayfirst : optional
         How the key of the user's frame is read: the digits to which integers are written with zeros in front (−5: texts
         of five digits are read without theirs), and the order of all-digit dates.
     relation : dict, optional
         Programs that relate the keys, as `to_dict` of `dfjoin.transform.evidence.transform_join.TransformJoin` writes
-        them, or programs and likeness with its threshold, see `dfjoin.join.saved_relation`. None: the keys are equal.
+        them, or programs and likeness with its threshold, see `dfjoin.join.plan`. None: the keys are equal.
     dated : dict, optional
         Which rows of the table a row of the frame gets by their dates: ``{"on": label, "right_on": [columns], "rule":
         "before" or "latest"}``, see `dfjoin.join.rows.dated_rows.DatedLink`. None: all that have its key.
@@ -65,7 +68,7 @@ class JoinStep:
         Whether each key of the table had one row when the join was first made, so that cells keep value and type; None:
         as it is.
     measures : list of str or None
-        Columns of numbers whose mean ``aggregate="auto"`` took then; None: as `dfjoin.values.measures` decides.
+        Columns of numbers whose mean ``aggregate="auto"`` took then; None: as `dfjoin.values.profile` decides.
     """
 
     on: list[Any]
@@ -266,3 +269,88 @@ def _is_label(label: Any, depth: int = 3) -> bool:
     if isinstance(label, list):
         return depth > 0 and all(_is_label(part, depth - 1) for part in label)
     return label is None or (isinstance(label, str) and is_valid_text(label)) or isinstance(label, (int, float))
+
+
+# How two frames were related, as data: programs, likeness and its threshold, to be applied to other frames.
+#
+# A further kind of relation by distance is a class and a line of `_KINDS`.
+
+
+@dataclass(frozen=True)
+class SavedRelation:
+    """A relation of the keys of two frames, without their rows.
+
+    Parameters
+    ----------
+    programs : TransformJoin
+        The programs that relate the keys, or that copy the key where equal keys were completed by likeness. Without
+        programs it names the columns alone.
+    likeness : FuzzySettings or None
+        How the keys that programs leave are matched; None: not at all.
+    elements : ElementKeys or None
+        Which side lists several keys in a cell; None: neither.
+    """
+
+    programs: TransformJoin
+    likeness: FuzzySettings | None = None
+    elements: ElementKeys | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the relation as plain JSON values."""
+        programs = {key: value for key, value in self.programs.to_dict().items() if key != "tried"}
+        if not self.programs.found:  # a stored join has a direction only with programs
+            programs["direction"] = ""
+        held = {**programs, "likeness": None if self.likeness is None else self.likeness.to_dict()}
+        return held if self.elements is None else held | {"elements": self.elements.to_dict()}
+
+    @classmethod
+    def from_dict(cls, values: Any) -> SavedRelation:
+        """Read what `to_dict` wrote, and check every part of it; `likeness` and `elements` may be left out.
+
+        Raises
+        ------
+        InvalidTypeError, InvalidParameterError
+            Saying which part is wrong.
+        """
+        programs = TransformJoin.from_dict(values)
+        likeness = values.get("likeness")
+        elements = None if values.get("elements") is None else ElementKeys.from_dict(values["elements"])
+        names = programs.source_columns, programs.target_columns
+        if elements is not None and (programs.found or any(len(side) != 1 for side in names)):
+            raise InvalidTypeError("a relation by `elements` must be of one column on each side, and without programs")
+        if not programs.found and likeness is None and elements is None:
+            raise InvalidTypeError("a relation of two frames must have programs or `likeness`, got neither")
+        return cls(programs, None if likeness is None else FuzzySettings.from_dict(likeness), elements)
+
+    @property
+    def columns(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """The key columns of the left and of the right frame."""
+        found = self.programs.source_columns, self.programs.target_columns
+        return found[::-1] if self.programs.direction == "right_to_left" else found
+
+
+_KINDS: tuple[type[DistanceRelation], ...] = (NearRelation, SimilarRelation, AxesRelation)
+
+
+def distance_relation(values: Any) -> DistanceRelation | None:
+    """Read the relation of a step, or of a report, if it is one by distance.
+
+    Parameters
+    ----------
+    values : dict or None
+        As `JoinStep` has it.
+
+    Returns
+    -------
+    DistanceRelation or None
+        None if keys are equal, or related by programs.
+
+    Raises
+    ------
+    InvalidTypeError, InvalidParameterError
+        If it is one by distance, with an illegal part.
+    """
+    for kind in _KINDS:
+        if isinstance(values, dict) and kind.KIND in values:
+            return kind.from_dict(values)
+    return None

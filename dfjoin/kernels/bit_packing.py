@@ -6,8 +6,6 @@ import numpy as np
 
 from dfjoin.kernels.numba._compile import njit_lean
 
-__all__ = ["n_words", "pack_numbers", "unpack_numbers"]
-
 
 def n_words(n: int, bits: int) -> int:
     """Return how many words hold `n` numbers of so many bits.

@@ -15,19 +15,6 @@ from numpy.typing import NDArray
 from dfjoin.kernels.numba._compile import njit_inner, njit_lean
 from dfjoin.kernels.records import as_read_only
 
-__all__ = [
-    "N_BINS",
-    "BinnedRows",
-    "Gradients",
-    "TreeScratch",
-    "Trees",
-    "add_trees",
-    "empty_trees",
-    "grow_tree",
-    "pack_gradients",
-    "tree_scratch",
-]
-
 N_BINS = 33
 """Bins of a column: 0 holds its nulls, 1 to 32 its values in their order."""
 

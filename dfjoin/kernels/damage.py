@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-__all__ = ["DamagedArraysError"]
-
 
 class DamagedArraysError(ValueError):
     """Raised by a kernel that would have to read outside an array; the caller names the component.

@@ -7,8 +7,6 @@ import numpy as np
 from dfjoin.kernels.numba._compile import load_u64, mum, njit_lean
 from dfjoin.kernels.records import as_read_only
 
-__all__ = ["K0", "K1", "K2", "equal_bytes", "hash_bytes", "hash_values"]
-
 K0 = np.uint64(0x9E3779B97F4A7C15)
 """Odd multipliers of well mixed bits, as wyhash has them; the same in all hashes here."""
 K1 = np.uint64(0xA0761D6478BD642F)

@@ -5,8 +5,6 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["expand_stretches"]
-
 
 def expand_stretches(starts: NDArray[np.integer], lengths: NDArray[np.integer]) -> NDArray[np.int64]:
     """Return the positions ``starts[i], …, starts[i] + lengths[i] - 1`` of every stretch, in order.

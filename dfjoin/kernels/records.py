@@ -7,19 +7,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = [
-    "Candidates",
-    "Dictionary",
-    "Groups",
-    "Lists",
-    "QueryLists",
-    "SegmentIndex",
-    "Sets",
-    "Tally",
-    "Wanted",
-    "as_read_only",
-]
-
 
 class Dictionary(NamedTuple):
     """The values of a vocabulary in order of hash, and where each prefix of a hash starts; see FORMAT.md."""
@@ -111,7 +98,7 @@ class Candidates(NamedTuple):
     met : ndarray of int32, shape (n_columns + 1,)
         The columns met.
     marks : ndarray of uint8, shape (n_columns,)
-        0 not met, else `UNREAD`, `WHOLE` or `PRUNED` of `dfjoin.kernels.lists.josie_costs`.
+        0 not met, else `UNREAD`, `WHOLE` or `PRUNED` of `dfjoin.kernels.lists.josie`.
     first : ndarray of int32, shape (n_columns,)
         Position in the query of the first list met.
     read_until : ndarray of int32, shape (n_columns,)

@@ -7,8 +7,6 @@ import numpy as np
 from dfjoin.kernels.numba._compile import njit_generic, njit_inner, njit_lean
 from dfjoin.kernels.records import as_read_only
 
-__all__ = ["argsort_u64", "distinct_numbers", "is_member", "lower_bound", "merge_sort_by", "sort_lists_lexicographic"]
-
 
 def argsort_u64(keys):
     """Return the permutation that sorts 64-bit keys, equal keys in their original order.

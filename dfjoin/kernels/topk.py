@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from dfjoin.kernels.numba._compile import njit_inner, njit_lean
 
-__all__ = ["offer", "rank_heap"]
-
 
 @njit_inner
 def _is_better(scores, ties, a, b):

@@ -17,8 +17,6 @@ from dfjoin.page.table_views import step_list
 from dfjoin.page.visit import Visit
 from dfjoin.page.work import StepError, TableState
 
-__all__ = ["change", "remove_step", "run_sql", "show_change", "show_sql"]
-
 _LINE = re.compile(r"LINE (\d+): ")
 
 _MOST_BOXES = 200

@@ -9,8 +9,6 @@ import pandas as pd
 
 from dfjoin.page.rendering import cell_text
 
-__all__ = ["ColumnCard", "column_cards", "is_place"]
-
 _BINS = 16
 _FREQUENT = 3
 _MOST_ROWS = 200_000

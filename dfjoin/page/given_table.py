@@ -30,8 +30,6 @@ from dfjoin.errors import DfjoinError, TableReadError, warn
 from dfjoin.page.limited_process import LimitedProcess
 from dfjoin.page.page_texts import refusal
 
-__all__ = ["DIALECT_OPTIONS", "GivenTable", "read_given", "read_here", "read_own"]
-
 DIALECT_OPTIONS = ("delimiter", "decimal", "header", "encoding")
 """What a person may say of a delimited text, arguments of `dfjoin.build_lake`."""
 

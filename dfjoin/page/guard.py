@@ -15,8 +15,6 @@ from starlette.responses import PlainTextResponse, RedirectResponse, Response
 
 from dfjoin.page.page_texts import TEXTS
 
-__all__ = ["HEADERS", "MOST_UPLOADED", "Guard"]
-
 MOST_UPLOADED = 512 << 20
 """Bytes of a request, which holds a file that is brought."""
 

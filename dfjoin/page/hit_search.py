@@ -18,21 +18,6 @@ from dfjoin.page.column_cards import is_place
 from dfjoin.page.page_texts import refusal
 from dfjoin.page.work import TableState, Work
 
-__all__ = [
-    "WAYS",
-    "Facets",
-    "SearchForm",
-    "SearchWay",
-    "brought_columns",
-    "facets_of",
-    "find",
-    "find_one",
-    "folder_of",
-    "narrowed",
-    "proposed_key",
-    "search_form",
-]
-
 _MOST_HITS = 50
 _MOST_DIGITS = 38
 

@@ -16,8 +16,6 @@ from dfjoin.page.page_texts import refusal
 from dfjoin.page.state_files import as_stored
 from dfjoin.page.work import TableState, Work
 
-__all__ = ["HOWS", "RULES", "JoinForm", "JoinPreview", "disagreeing_rows", "join_form", "nearest_partners", "preview"]
-
 HOWS = ("left", "inner", "outer")
 RULES = (
     "auto",

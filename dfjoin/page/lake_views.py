@@ -9,8 +9,6 @@ from starlette.responses import Response
 from dfjoin._graph_picture import picture_around, picture_of_path
 from dfjoin.page.visit import Visit
 
-__all__ = ["refresh", "show_graph", "show_lake", "show_path", "show_table"]
-
 _LEAST_SCORE, _USUAL_SCORE = 0.2, 0.5
 """Of an edge of the join graph that can be shown, and that is."""
 

@@ -20,8 +20,6 @@ from dfjoin.page.scripts import notebook, script, spark_script, spark_stops
 from dfjoin.page.table_views import step_list
 from dfjoin.page.visit import Visit
 
-__all__ = ["WRITERS", "download", "escaped_formulas", "show_leave", "write_frame"]
-
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "\uff1d", "\uff0b", "\uff0d", "\uff20")
 """What spreadsheets read as a formula begins so (OWASP, CSV injection); the last ones are of full width."""
 

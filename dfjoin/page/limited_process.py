@@ -9,8 +9,6 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-__all__ = ["LimitedProcess"]
-
 _LOOKED_AT = 0.02
 """Seconds between two looks whether the work is done."""
 

@@ -20,8 +20,6 @@ from dfjoin._html import DARK, LIGHT
 from dfjoin._visible import visible, visible_lines
 from dfjoin.page.page_texts import TEXTS
 
-__all__ = ["cell_text", "environment", "palette", "shown_part"]
-
 _MOST_CHARACTERS = 80
 _MOST_CELLS, _MOST_COLUMNS = 4_000, 200
 """Cells of a table that a page shows, and columns: no page is heavier than half a megabyte."""

@@ -18,8 +18,6 @@ from dfjoin.page.table_views import step_list
 from dfjoin.page.visit import Visit
 from dfjoin.page.work import TableState, Work
 
-__all__ = ["Review", "ReviewForm", "ReviewPair", "answer_review", "differences", "review", "review_form", "show_review"]
-
 _SHOWN = 60
 _MOST_PARTNERS = 1000
 _KINDS = ("fuzzy", "program", "reviewed")

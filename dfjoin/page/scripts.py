@@ -14,8 +14,6 @@ from dfjoin.page.sql_query import typed_frame
 from dfjoin.page.state_files import Recipe
 from dfjoin.page.steps import TableStep, step_of
 
-__all__ = ["notebook", "script", "spark_script", "spark_stops"]
-
 
 def script(recipe: Recipe, lake: Lake) -> str:
     """Write the script of a state; it leaves the table in ``df``.

@@ -39,19 +39,6 @@ from dfjoin.page.table_views import step_list
 from dfjoin.page.visit import Visit
 from dfjoin.page.work import TableState
 
-__all__ = [
-    "accept_join",
-    "accepted",
-    "alone",
-    "disagreeing",
-    "evidence",
-    "family",
-    "radius",
-    "replaced_step",
-    "search",
-    "show_join",
-]
-
 _SHOWN_CARDS = 20
 _SHOWN_ROWS = 200
 _EXAMPLES = 12

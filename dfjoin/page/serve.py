@@ -25,8 +25,6 @@ from dfjoin.api import build_lake
 from dfjoin.errors import IndexNotFoundError, InvalidParameterError, InvalidTypeError
 from dfjoin.lake import Lake, open_lake, resolve_lake
 
-__all__ = ["PageServer", "explore"]
-
 _STARTED_IN = 20.0
 _NEEDED = ("starlette", "uvicorn", "jinja2", "python_multipart", "duckdb")
 

@@ -12,8 +12,6 @@ import pandas as pd
 from dfjoin.errors import ColumnNotFoundError, InvalidParameterError, did_you_mean, shortlist
 from dfjoin.page.page_texts import TEXTS, refusal
 
-__all__ = ["MEASURES", "OPERATORS", "TYPES", "Drop", "Filter", "Group", "Rename", "Retype", "Sort", "typed_value"]
-
 _TITLES = TEXTS["titles"]
 
 TYPES = ("text", "number", "whole number", "date")

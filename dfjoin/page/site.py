@@ -22,8 +22,6 @@ from dfjoin.page.stoppable_thread import BuildProgress
 from dfjoin.page.visit import handler
 from dfjoin.page.work import Work
 
-__all__ = ["Site", "make_site"]
-
 _AT_ONCE = 32
 """Requests that are answered at once; others wait."""
 

@@ -15,8 +15,6 @@ from typing import Any
 
 import pyarrow as pa
 
-__all__ = ["limit_memory"]
-
 duckdb = import_module("duckdb")  # which is there: what starts this process has looked
 
 _ROWS_AT_ONCE = 2048

@@ -16,8 +16,6 @@ from dfjoin.errors import InvalidParameterError
 from dfjoin.page.limited_process import LimitedProcess
 from dfjoin.page.page_texts import refusal
 
-__all__ = ["TABLE", "SqlLimits", "run_query", "typed_frame"]
-
 TABLE = "t"
 """Name of the current table in a query."""
 

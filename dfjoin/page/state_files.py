@@ -23,8 +23,6 @@ import pyarrow.parquet as pq
 from dfjoin.errors import InvalidParameterError
 from dfjoin.page.page_texts import refusal
 
-__all__ = ["Recipe", "StateFiles", "as_stored", "digest", "stored_table"]
-
 _NAME = re.compile(r"[0-9a-f]{32}")
 _UNSAFE = re.compile(r"[^\w.\- ]+")
 _MOST_CHARACTERS = 80

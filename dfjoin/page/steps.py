@@ -16,8 +16,6 @@ from dfjoin.page.page_texts import TEXTS, refusal
 from dfjoin.page.simple_steps import Drop, Filter, Group, Rename, Retype, Sort
 from dfjoin.page.sql_query import TABLE, SqlLimits, run_query
 
-__all__ = ["JoinFound", "JoinPaired", "RunSql", "TableStep", "json_of_step", "step_of"]
-
 
 class TableStep(Protocol):
     """What a step can do; its fields are its arguments."""

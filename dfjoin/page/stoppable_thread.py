@@ -9,8 +9,6 @@ from typing import Any
 
 from dfjoin.page.page_texts import TEXTS
 
-__all__ = ["BuildProgress", "StoppableThread", "Stopped"]
-
 _GRACE = 1.0
 """Seconds in which work ends by itself, as a query and a download do."""
 

@@ -17,19 +17,6 @@ from dfjoin.page.rendering import shown_part
 from dfjoin.page.visit import Visit
 from dfjoin.page.work import TableState
 
-__all__ = [
-    "build_again",
-    "cancel_build",
-    "choose_table",
-    "home",
-    "paste",
-    "read_again",
-    "show",
-    "start",
-    "step_list",
-    "upload",
-]
-
 _SHOWN_ROWS = 100
 _SHOWN_TABLES = 60
 _MOST_COLUMNS = 60

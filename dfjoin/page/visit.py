@@ -18,8 +18,6 @@ from dfjoin.page.rendering import environment
 from dfjoin.page.stoppable_thread import StoppableThread
 from dfjoin.page.work import StepError, TableState, Work
 
-__all__ = ["UnknownState", "Visit", "handler"]
-
 _MOST_TEXT = 64 << 20
 """Bytes of a field of a form: what a person pastes."""
 

@@ -20,8 +20,6 @@ from dfjoin.page.page_texts import TEXTS, refusal
 from dfjoin.page.state_files import Recipe, StateFiles, as_stored, digest
 from dfjoin.page.steps import RunSql, TableStep, step_of
 
-__all__ = ["LatestValues", "StepError", "TableState", "Work"]
-
 _FRAME_BYTES = 1 << 30
 """Bytes of frames that are in memory, beside those that a request uses."""
 

@@ -14,18 +14,6 @@ from dfjoin.programs.operator import (
 )
 from dfjoin.programs.spark_sql import END, bind, quote
 
-__all__ = [
-    "CALENDAR_UNITS",
-    "DURATION_LAYOUTS",
-    "FIRST_UNITS",
-    "SERIALS",
-    "MoveDate",
-    "ReadDuration",
-    "ReadSerial",
-    "WriteDuration",
-    "WriteSerial",
-]
-
 CALENDAR_UNITS = ("day", "week", "month", "quarter", "half", "year")
 SERIALS = ("excel days", "unix days", "unix seconds", "unix milliseconds")
 _EXCEL_EPOCH = 25_569

@@ -12,8 +12,6 @@ from functools import cache
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["CLASSES", "LOWER", "PLAIN", "UPPER", "character_table", "class_table", "pattern_of"]
-
 _LETTERS = (
     "41-5A 61-7A AA-AA B5-B5 BA-BA C0-D6 D8-F6 F8-2C1 300-373 376-377 37B-37D 37F-37F 386-386 388-3F5 "
     "3F7-481 483-487 48A-559 560-588 591-5BD 5D0-5F2 610-61A 620-65F 66E-6D3 710-1FFF 2C00-2DFF 3005-3007 "

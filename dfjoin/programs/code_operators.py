@@ -16,20 +16,6 @@ from dfjoin.programs.operator import (
 )
 from dfjoin.programs.spark_sql import END, bind, quote
 
-__all__ = [
-    "CHECK_DIGITS",
-    "CODES",
-    "EXPONENT_MARKS",
-    "ISBN_LENGTHS",
-    "CheckDigit",
-    "Coded",
-    "Isbn",
-    "Mod97",
-    "Scientific",
-    "UnitPart",
-    "WeightedSum",
-]
-
 CODES = {
     "ordinal": scalar_texts.as_ordinal,
     "to roman": scalar_texts.as_roman,

@@ -12,8 +12,6 @@ import pyarrow as pa
 from dfjoin.programs import scalar_dates, scalar_numbers
 from dfjoin.programs.spark_sql import END, quote
 
-__all__ = ["COMBINATIONS", "MOMENT_KINDS", "NUMBER_KINDS", "combine", "combine_columns", "combine_sql", "function_of"]
-
 MOMENT_KINDS = ("days", "weeks", "months", "years", "hours", "minutes", "seconds")
 """What has passed from the second moment to the first one: days, which may be negative; whole weeks, months, or years
 as of an age; hours with two digits, whole minutes or seconds, where both times are known."""

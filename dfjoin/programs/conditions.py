@@ -17,17 +17,6 @@ from dfjoin.programs.characters import CLASSES, pattern_of
 from dfjoin.programs.operator import MAX_TEXT, decimal, is_text
 from dfjoin.programs.spark_sql import END, quote
 
-__all__ = [
-    "CONDITIONS",
-    "MAX_CONDITIONS",
-    "MAX_SHAPE",
-    "Condition",
-    "check_condition",
-    "is_shape",
-    "shape_of",
-    "shape_pattern",
-]
-
 CONDITIONS = ("contains", "starts", "ends", "has", "shape", "longer", "at least", "divisible")
 MAX_CONDITIONS = 4
 """Most conditions of a program."""

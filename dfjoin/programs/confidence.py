@@ -21,8 +21,6 @@ from dfjoin.programs.program_pieces import InputColumns, Piece, make_column, mak
 from dfjoin.programs.spark_sql import quote
 from dfjoin.programs.step_table import read_condition
 
-__all__ = ["MAX_ALTERNATIVES", "MAX_FORMS", "Alternative", "Confidence"]
-
 MAX_ALTERNATIVES = 12
 """Most alternatives of a program."""
 MAX_FORMS = 12

@@ -23,17 +23,6 @@ from dfjoin.programs.spark_sql import quote, when_empty
 from dfjoin.programs.string_column import StringColumn
 from dfjoin.programs.text_operators import translate
 
-__all__ = [
-    "ENTITIES",
-    "ENTITY_KINDS",
-    "GIVEN",
-    "Entity",
-    "NameTable",
-    "check_aliases",
-    "fold_name",
-    "name_table",
-]
-
 ENTITIES = files(__package__).joinpath("entities.tsv.gz")
 """A line for each thing: its kind, its name in English, and its other names."""
 

@@ -22,18 +22,6 @@ from dfjoin.programs.spark_sql import END, bind, quote, when_empty
 from dfjoin.programs.string_column import StringColumn
 from dfjoin.programs.text_operators import Case, translate
 
-__all__ = [
-    "MAX_PAIRS_TEXT",
-    "NO_BOUND",
-    "SEPARATOR",
-    "TABLES",
-    "Band",
-    "GivenPairs",
-    "Lookup",
-    "look_up_pairs",
-    "tables_with",
-]
-
 SEPARATOR = "\x1f"
 """Stands between the keys, and between the values, of given pairs."""
 _MONTHS = [

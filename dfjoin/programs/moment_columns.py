@@ -13,8 +13,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-__all__ = ["Moments"]
-
 _WIDTH = 19
 """Bytes of a moment as text."""
 _PARTS = ((0, 4), (5, 2), (8, 2), (11, 2), (14, 2), (17, 2))

@@ -8,8 +8,6 @@ from dfjoin.programs.operator import Operator, Step, one_of
 from dfjoin.programs.spark_sql import quote, when_empty
 from dfjoin.programs.text_operators import translate
 
-__all__ = ["NAME_FORMS", "NormalName"]
-
 NAME_FORMS = ("whole name", "first and last name", "initial and last name", "organisation")
 
 _TITLES = (

@@ -24,29 +24,6 @@ from dfjoin.programs.spark_sql import END, bind, quote, when_empty
 from dfjoin.programs.string_column import StringColumn
 from dfjoin.programs.text_operators import rewritten
 
-__all__ = [
-    "BASES",
-    "DECIMAL_MARKS",
-    "GROUPS",
-    "GROUP_SEPARATORS",
-    "ROUNDINGS",
-    "STYLES",
-    "TOTALS",
-    "AsRatio",
-    "Base",
-    "Exponent",
-    "Linear",
-    "NthNumber",
-    "Ratio",
-    "Round",
-    "RoundTo",
-    "StripZeros",
-    "Thousands",
-    "Total",
-    "WriteNumber",
-    "Year",
-]
-
 GROUP_SEPARATORS = (",", ".", " ", "'", "_")
 STYLES = ("fixed", "plain", "significant")
 BASES = (2, 8, 10, 16)

@@ -16,23 +16,6 @@ from typing import Any, NamedTuple
 from dfjoin.errors import InvalidParameterError, shortlist
 from dfjoin.programs.string_column import StringColumn
 
-__all__ = [
-    "INDEX",
-    "MAX_TEXT",
-    "OPTIONAL_TEXT",
-    "SHORT_TEXT",
-    "TEXT",
-    "Legal",
-    "Operator",
-    "Step",
-    "decimal",
-    "has_surrogate",
-    "integer",
-    "is_text",
-    "one_of",
-    "or_null",
-]
-
 MAX_TEXT = 1000
 """Characters of a text of a stored program."""
 _MAX_INDEX = 1_000_000

@@ -25,22 +25,6 @@ from dfjoin.programs.operator import (
 from dfjoin.programs.spark_sql import END, bind, quote, when_empty
 from dfjoin.programs.string_column import StringColumn, as_bytes
 
-__all__ = [
-    "TOTALS",
-    "After",
-    "AllRuns",
-    "Before",
-    "CharacterRun",
-    "FromRun",
-    "Parts",
-    "Slice",
-    "Split",
-    "UptoRun",
-    "overlaps_itself",
-    "position",
-    "run_pattern",
-]
-
 
 def position(index: int) -> str:
     """Write an index for people.

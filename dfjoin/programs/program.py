@@ -36,8 +36,6 @@ from dfjoin.programs.program_pieces import (
 from dfjoin.programs.step_table import FUNCTIONS, read_condition
 from dfjoin.programs.string_column import StringColumn
 
-__all__ = ["MAX_COLUMNS", "Program"]
-
 MAX_COLUMNS = 3
 """Most input columns."""
 _FEW_ROWS = 100

@@ -17,21 +17,6 @@ from dfjoin.programs.spark_sql import quote, when_empty
 from dfjoin.programs.step_table import functions_of, read_steps, step_values
 from dfjoin.programs.string_column import StringColumn
 
-__all__ = [
-    "MAX_PIECES",
-    "MAX_STEPS",
-    "Combined",
-    "Constant",
-    "Extract",
-    "InputColumns",
-    "Piece",
-    "make_column",
-    "make_text",
-    "pieces_python",
-    "pieces_sql",
-    "read_pieces",
-]
-
 MAX_PIECES = 33
 """Most pieces of a program: 16 logical operators with constants between and around them."""
 

@@ -22,8 +22,6 @@ from dfjoin.programs.spark_sql import END, bind, quote
 from dfjoin.programs.string_column import StringColumn
 from dfjoin.programs.text_operators import Case, translate
 
-__all__ = ["QUANTITIES", "Quantity", "quantity_tables", "unit_factors", "unit_ratios"]
-
 _UNITS = {
     "number": "",
     "magnitude": "=1 %=0.01 percent=0.01 \u2030=0.001 k=1000 thousand=1000 tsd=1000 m=1000000 mn=1000000 mio=1000000 "

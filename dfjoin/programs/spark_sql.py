@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-__all__ = ["END", "bind", "quote", "when_empty"]
-
 END = "(?!(?s:.))"
 """The end of a text as a pattern; ``$`` would also match before a line end."""
 _UNSAFE = set("'\\$`\"")

@@ -29,8 +29,6 @@ from dfjoin.programs import (
 from dfjoin.programs.conditions import Condition, check_condition
 from dfjoin.programs.operator import Operator, Step
 
-__all__ = ["FUNCTIONS", "OPERATORS", "functions_of", "operator_named", "read_condition", "read_steps", "step_values"]
-
 OPERATORS: dict[str, Operator] = {
     value.name: value
     for subject in (

@@ -12,8 +12,6 @@ from numpy.typing import NDArray
 from dfjoin.kernels.texts import rewriting
 from dfjoin.kernels.texts.spans import Spans
 
-__all__ = ["StringColumn", "as_bytes"]
-
 _MAX_INT32 = 2**31 - 1
 
 

@@ -24,28 +24,6 @@ from dfjoin.programs.operator import (
 from dfjoin.programs.spark_sql import bind, quote, when_empty
 from dfjoin.programs.string_column import StringColumn, as_bytes
 
-__all__ = [
-    "CASES",
-    "COUNTED",
-    "ELEMENT_STEPS",
-    "MAX_ELEMENT_STEPS",
-    "PART_ORDERS",
-    "Case",
-    "Count",
-    "EachPart",
-    "Gaps",
-    "Headline",
-    "Keep",
-    "Pad",
-    "Plain",
-    "Replace",
-    "Reverse",
-    "Squeeze",
-    "Translate",
-    "rewritten",
-    "translate",
-]
-
 CASES = ("lower", "upper", "title", "sentence")
 _TO = {"lower": LOWER, "upper": UPPER}
 _CASE_FUNCTIONS: dict[str, Callable[..., str]] = {

@@ -28,8 +28,6 @@ from dfjoin.programs.operator import (
 from dfjoin.programs.spark_sql import END, bind, quote
 from dfjoin.programs.string_column import StringColumn
 
-__all__ = ["DAY", "ORDERS", "MoveTime", "ReadTime", "WriteTime", "is_layout", "patterns_of"]
-
 _FEW = 500
 """Distinct texts up to which each is done by itself."""
 DAY = 86_400

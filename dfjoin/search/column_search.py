@@ -8,15 +8,13 @@ import numpy as np
 import pandas as pd
 
 from dfjoin.errors import ApproximateResultWarning, warn
-from dfjoin.search.candidates import JoinCandidates
+from dfjoin.search.candidates import JoinCandidates, frame_of, listed, make_frame
 from dfjoin.search.composite_result import key_columns
 from dfjoin.search.composite_search import search_key
 from dfjoin.search.found import Found, SearchContext
-from dfjoin.search.key_query import KeyQuery
 from dfjoin.search.modes import mode_of
 from dfjoin.search.params import SearchParams
-from dfjoin.search.query import QueryColumn, make_query
-from dfjoin.search.result_frame import frame_of, listed, make_frame
+from dfjoin.search.query import KeyQuery, QueryColumn, make_query
 from dfjoin.search.spellings import (
     SpelledRows,
     better_with_zeros,
@@ -27,16 +25,6 @@ from dfjoin.search.spellings import (
 )
 from dfjoin.search.usefulness.ranking import rank_pool
 from dfjoin.store.snapshot import Snapshot
-
-__all__ = [
-    "finish_search",
-    "make_result",
-    "search_column",
-    "search_columns",
-    "search_queries",
-    "search_respelled",
-    "warn_of_missing",
-]
 
 _MOST_DESCRIBED = 20
 """Query columns whose search ``attrs["dfjoin"]`` describes."""

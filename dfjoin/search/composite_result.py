@@ -12,15 +12,13 @@ from numpy.typing import NDArray
 
 from dfjoin.errors import DfjoinError
 from dfjoin.search.explanation import N_EXAMPLES, N_NAMED, Explanation, join_code
+from dfjoin.search.hits import KeyHit, KeySearch
 from dfjoin.search.joined_rows import N_ROWS, READ_SECONDS, cell_text, read_columns, with_values
-from dfjoin.search.key_hits import KeyHit, KeySearch
-from dfjoin.search.key_query import joined_names
 from dfjoin.search.params import SearchParams
+from dfjoin.search.query import joined_names
 from dfjoin.search.usefulness.ranking import verdict_of
 from dfjoin.store.snapshot import Snapshot
 from dfjoin.store.table import LakeTable
-
-__all__ = ["explain_key", "key_columns", "key_pairs"]
 
 _CHANCE = 0.1
 """A table with a lower score is accidental."""

@@ -11,14 +11,12 @@ import numpy as np
 from dfjoin.errors import InvalidParameterError, TableChangedError, TableReadError, warn
 from dfjoin.kernels.numba._compile import watch
 from dfjoin.search.exact.searcher import smallest_count
-from dfjoin.search.key_hits import KeyHit, KeyMatch, KeySearch
-from dfjoin.search.key_query import KeyQuery
+from dfjoin.search.hits import KeyHit, KeyMatch, KeySearch
 from dfjoin.search.key_rows import KeyRows
 from dfjoin.search.key_tables import SCORE_DECIMALS, KeyChoice, KeyTables, TableChoices
 from dfjoin.search.params import SearchParams
+from dfjoin.search.query import KeyQuery
 from dfjoin.store.snapshot import Snapshot
-
-__all__ = ["search_key"]
 
 _SECONDS = 2.0
 """How long tables are read."""

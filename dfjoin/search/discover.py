@@ -25,24 +25,13 @@ from dfjoin.search.column_search import (
     warn_of_missing,
 )
 from dfjoin.search.found import Found
-from dfjoin.search.key_query import KeyQuery, make_key_query
 from dfjoin.search.modes import mode_of
 from dfjoin.search.params import SearchParams
-from dfjoin.search.query import QueryColumn, make_query
+from dfjoin.search.query import KeyQuery, QueryColumn, make_key_query, make_query
 from dfjoin.search.spellings import may_hold_periods
 from dfjoin.store.snapshot import Snapshot
 from dfjoin.values.frames import column_to_arrow, is_pandas, is_spark, select_column
 from dfjoin.values.profile import has_fractions
-
-__all__ = [
-    "check_frame",
-    "discover",
-    "discover_batch",
-    "has_composite_key",
-    "make_key",
-    "query_columns",
-    "with_aliases",
-]
 
 _MOST_PARTS = 8
 """Columns of a key at most."""

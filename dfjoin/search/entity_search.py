@@ -17,7 +17,7 @@ from dfjoin.kernels.records import as_read_only
 from dfjoin.kernels.vectors.pivot_grids import count_found
 from dfjoin.programs.entity_operators import GIVEN, fold_name, name_table
 from dfjoin.programs.operator import Step
-from dfjoin.search.candidates import JoinCandidates
+from dfjoin.search.candidates import JoinCandidates, make_frame
 from dfjoin.search.distance.distance_join import NearPairs
 from dfjoin.search.distance.distance_mode import TextFound, no_hits
 from dfjoin.search.distance.distance_search import DistanceSearch, MatchRecord, TextSegment
@@ -28,15 +28,11 @@ from dfjoin.search.found import Found, Pool, SearchContext
 from dfjoin.search.hits import rank_hits
 from dfjoin.search.params import SearchParams, SearchStats
 from dfjoin.search.query import QueryColumn
-from dfjoin.search.result_frame import make_frame
 from dfjoin.search.spellings import SpelledRows, is_clearly_more, merge_spelled
 from dfjoin.search.usefulness.ranking import rank_pool
 from dfjoin.store.snapshot import Snapshot
 from dfjoin.transform.relations.relate_entities import as_join, entity_steps, kinds_of
-from dfjoin.values.normalize import normalize_column
-from dfjoin.values.value_set import ValueSet
-
-__all__ = ["EntityFound", "add_aliases"]
+from dfjoin.values.normalize import ValueSet, normalize_column
 
 _LOOKED_AT = 256
 """Values of a candidate column that tell of which kind it is."""

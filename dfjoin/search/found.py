@@ -14,15 +14,14 @@ from dfjoin.search.exact.searcher import MatchedQuery
 from dfjoin.search.hits import Hits, RankedHits
 from dfjoin.search.params import SearchParams, SearchStats
 from dfjoin.search.query import QueryColumn
-from dfjoin.search.usefulness.shared_evidence import SharedEvidence
+from dfjoin.search.usefulness.features import SharedEvidence
 from dfjoin.search.usefulness.useful_hits import Usefulness
 from dfjoin.store.snapshot import Snapshot
 
 if TYPE_CHECKING:
-    from dfjoin.search.key_hits import KeyHit, KeySearch
+    from dfjoin.search.hits import KeyHit, KeySearch
     from dfjoin.transform.evidence.transform_join import TransformJoin
 
-__all__ = ["Candidate", "Found", "Pool", "RowName", "SearchContext", "name_of_row"]
 
 RowName = tuple[str, str, str]
 """Query column, table and column of a row of a result."""

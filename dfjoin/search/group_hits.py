@@ -10,10 +10,8 @@ from numpy.typing import NDArray
 from dfjoin.search.exact.searcher import MatchedQuery
 from dfjoin.search.hits import Hits
 from dfjoin.search.query import HeldValues, QueryColumn
-from dfjoin.search.usefulness.shared_evidence import ValueWeights
+from dfjoin.search.usefulness.features import ValueWeights
 from dfjoin.store.snapshot import Snapshot
-
-__all__ = ["GroupHits", "HeldCounts", "count_holding"]
 
 
 @dataclass(frozen=True)

@@ -16,8 +16,6 @@ from dfjoin.search.found import Candidate
 from dfjoin.store.table import LakeTable
 from dfjoin.values.cells import CONVERSION_ERRORS, cell_texts
 
-__all__ = ["N_ROWS", "READ_SECONDS", "cell_text", "joined_rows", "read_columns", "rows_as_text", "with_values"]
-
 N_ROWS = 3
 """Rows that an explanation shows."""
 

@@ -14,21 +14,12 @@ from dfjoin.index.column_values import tokens_of_column, value_of_token
 from dfjoin.index.row_group import row_codes
 from dfjoin.index.segment import Segment
 from dfjoin.kernels.lists.key_tuples import Counts, Ways, count_tuples, find_tuples, new_slots, number_tuples
-from dfjoin.search.key_hits import KeyColumn, KeyMatch
-from dfjoin.search.key_query import KeyQuery, joined_names
+from dfjoin.search.hits import KeyColumn, KeyMatch
+from dfjoin.search.query import KeyQuery, joined_names
 from dfjoin.store.table import LakeTable
 from dfjoin.values.header_meaning import headers_of
 from dfjoin.values.key_index import concat_values
-from dfjoin.values.value_set import ValueSet
-
-__all__ = [
-    "KeyRows",
-    "KeyTable",
-    "ReadColumn",
-    "StoredColumn",
-    "read_values",
-    "stored_values",
-]
+from dfjoin.values.normalize import ValueSet
 
 _N_ALONE = 5
 """Tuples of the table alone that are kept as examples."""

@@ -15,18 +15,15 @@ from dfjoin.kernels.lists.key_tuples import count_possible, mark_held
 from dfjoin.kernels.lists.usefulness import GAIN, NOTHING_NEW, SCORE
 from dfjoin.search.exact.posting_lists import match_tokens
 from dfjoin.search.exact.searcher import MatchedQuery
-from dfjoin.search.key_hits import KeyColumn
-from dfjoin.search.key_query import KeyQuery
+from dfjoin.search.hits import KeyColumn
 from dfjoin.search.key_rows import KeyRows, KeyTable, read_values, stored_values
 from dfjoin.search.params import SearchParams, SearchStats
-from dfjoin.search.usefulness.features import query_facts, scores_of
+from dfjoin.search.query import KeyQuery
+from dfjoin.search.usefulness.features import count_evidence, query_facts, scores_of
 from dfjoin.search.usefulness.lake_facts import facts_of
 from dfjoin.search.usefulness.model import model
-from dfjoin.search.usefulness.shared_evidence import count_evidence
 from dfjoin.store.snapshot import Snapshot
 from dfjoin.store.table import LakeTable, is_mostly_null
-
-__all__ = ["SCORE_DECIMALS", "KeyChoice", "KeyTables", "TableChoices"]
 
 _MOST_CHOICES = 1 << 12
 """Choices of columns of one table that are tried, those of the columns that share most values."""

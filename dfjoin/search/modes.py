@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from dfjoin.search.query import QueryColumn
     from dfjoin.store.snapshot import Snapshot
 
-__all__ = ["Mode", "mode_of"]
-
 
 class Mode(Protocol):
     """A way to find candidate columns."""
@@ -33,7 +31,7 @@ class Mode(Protocol):
     """Whether candidates share values as they are, not after a program."""
 
     is_by_value: bool = False
-    """Whether parts of the values of a query can be searched apart and added, see `dfjoin.search.value_ranges`."""
+    """Whether parts of the values of a query can be searched apart and added, see `dfjoin.search.segment_groups`."""
 
     has_composite_keys: bool = False
     """Whether several columns may be a key together, see `dfjoin.search.composite_search`."""

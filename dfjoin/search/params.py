@@ -10,18 +10,6 @@ from dfjoin import _validation as check
 from dfjoin.errors import InvalidParameterError, shortlist
 from dfjoin.index.catalog import KINDS
 
-__all__ = [
-    "COUNTS",
-    "MODES",
-    "NEAR_PLANS",
-    "PLANS",
-    "RADIUS_UNITS",
-    "RANKS",
-    "SearchParams",
-    "SearchStats",
-    "search_params",
-]
-
 MODES = ("exact", "lsh", "transform", "embedding", "fuzzy")
 """Names of the modes, in the order in which messages list them; the class of each is found by `modes.mode_of`."""
 

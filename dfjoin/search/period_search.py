@@ -14,15 +14,12 @@ from dfjoin.index.column_values import tokens_of_column, value_of_token
 from dfjoin.search.candidates import JoinCandidates
 from dfjoin.search.column_search import search_columns, search_queries
 from dfjoin.search.exact.searcher import MatchedQuery, smallest_count
-from dfjoin.search.key_query import KeyQuery, make_key_query
 from dfjoin.search.params import SearchParams
-from dfjoin.search.query import QueryColumn, make_query
+from dfjoin.search.query import KeyQuery, QueryColumn, make_key_query, make_query
 from dfjoin.search.spellings import SpelledRows, merge_spelled
 from dfjoin.store.snapshot import Snapshot
 from dfjoin.values.header_meaning import is_year_name
 from dfjoin.values.periods import GRANULARITIES, PeriodColumn, read_periods, spell_periods
-
-__all__ = ["PeriodCandidate", "add_periods", "find_period_candidates", "find_period_keys"]
 
 _SECONDS = 4.0
 """How long keys of several columns are searched for by periods, beyond the first search."""

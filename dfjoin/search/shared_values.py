@@ -13,13 +13,6 @@ from dfjoin.search.found import Candidate
 from dfjoin.search.joined_rows import joined_rows
 from dfjoin.search.query import QueryColumn
 
-__all__ = [
-    "explain_shared_values",
-    "list_pairs",
-    "list_shared_pairs",
-    "shared_mask",
-]
-
 _MAX_LOOKED_FOR = 1000  # shared values that the rows of an explanation may have
 _MAX_KNOWN = 1 << 20  # query values of which a set is made, to find values of the candidate alone
 

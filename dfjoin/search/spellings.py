@@ -28,24 +28,10 @@ from dfjoin.store.snapshot import Snapshot
 from dfjoin.types import IndexSettings
 from dfjoin.values.header_meaning import is_year_name
 from dfjoin.values.key_index import Vocabulary
-from dfjoin.values.normalize import normalize_column
+from dfjoin.values.normalize import ValueSet, keep_values, normalize_column
 from dfjoin.values.periods import is_period
 from dfjoin.values.profile import Profile, profile_values
-from dfjoin.values.value_set import ValueSet, keep_values
 from dfjoin.values.zero_padding import pad_integers, respell_zeros
-
-__all__ = [
-    "LostZeros",
-    "SpelledRows",
-    "better_with_zeros",
-    "find_lost_zeros_between",
-    "is_clearly_more",
-    "may_hold_periods",
-    "merge_spelled",
-    "respell_query",
-    "tell_lost_zeros",
-    "warn_of_lost_zeros",
-]
 
 _EXTRA_DIGITS = 2
 """Digits more than the longest number has, up to which many values of the query are looked up."""

@@ -20,15 +20,13 @@ from dfjoin.errors import TableReadError
 from dfjoin.sources.table_kinds import KINDS, is_hidden, kind_of_file, reader_of
 from dfjoin.sources.table_reader import Member, TableFile, TableReader, reject_pointer
 
-__all__ = ["members_of_zip"]
-
 _MAX_FILES = 10_000
 _MAX_BYTES = 4 << 30
 _METHODS = {zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2}
 
 
 def members_of_zip(file: TableFile) -> Iterator[Member]:
-    """Find the tables of an archive, see `dfjoin.sources.readers.tables_of`.
+    """Find the tables of an archive, see `dfjoin.sources.table_kinds.tables_of`.
 
     Notes
     -----

@@ -11,13 +11,11 @@ from dfjoin.errors import TableReadError
 from dfjoin.sources.table_reader import TableFile, TableReader, open_typed, reject_pointer, with_reasons
 from dfjoin.values.cells import register_pandas_types
 
-__all__ = ["open_arrow"]
-
 _ROWS_PER_BATCH = 1 << 16
 
 
 def open_arrow(file: TableFile) -> TableReader:
-    """Open a file of Arrow, see `dfjoin.sources.readers.open_table`; a stream is read once for its schema."""
+    """Open a file of Arrow, see `dfjoin.sources.table_kinds.open_table`; a stream is read once for its schema."""
     reject_pointer(file.filesystem, file.path)
     register_pandas_types()
     with file.filesystem.open_input_stream(file.path, compression=None) as stream:

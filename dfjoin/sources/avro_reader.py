@@ -16,8 +16,6 @@ from dfjoin._optional import import_optional
 from dfjoin.errors import TableReadError
 from dfjoin.sources.table_reader import TableFile, TableReader, open_stream, open_typed, reject_pointer, with_reasons
 
-__all__ = ["open_avro"]
-
 _ROWS_PER_BATCH = 1 << 14
 _PLAIN = {
     "null": pa.null(),
@@ -47,7 +45,7 @@ _DEEPEST = 20
 
 
 def open_avro(file: TableFile) -> TableReader:
-    """Open a file of Avro, see `dfjoin.sources.readers.open_table`; each block is read and decoded in order."""
+    """Open a file of Avro, see `dfjoin.sources.table_kinds.open_table`; each block is read and decoded in order."""
     fastavro = import_optional("fastavro", extra="avro", purpose="reading .avro")
     reject_pointer(file.filesystem, file.path)
     with with_reasons(), open_stream(file.filesystem, file.path) as stream:

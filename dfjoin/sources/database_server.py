@@ -10,19 +10,6 @@ from urllib.parse import quote, unquote, urlsplit
 
 from dfjoin.errors import InvalidParameterError, InvalidTypeError
 
-__all__ = [
-    "full_uri",
-    "has_credentials",
-    "one_snapshot",
-    "path_of_table",
-    "place_of",
-    "quoted",
-    "safe_text",
-    "schema_and_table",
-    "shared_session",
-    "uri_of",
-]
-
 _GivenUri: TypeAlias = "str | Callable[[], str]"
 
 _given: dict[str, _GivenUri] = {}

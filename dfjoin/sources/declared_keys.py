@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple
 
-__all__ = ["DeclaredKeys", "ForeignKey", "group_constraints"]
-
 
 class ForeignKey(NamedTuple):
     """Columns of a table that refer to columns of another one, which is named by its path below the same root."""

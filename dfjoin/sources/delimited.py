@@ -14,20 +14,7 @@ from pyarrow import csv as arrow_csv
 from dfjoin.errors import TableReadError
 from dfjoin.sources.sniff import csv_options, header_of, split_lines
 from dfjoin.types import Dialect
-from dfjoin.values.names import clean_names
-
-__all__ = [
-    "TOO_LONG",
-    "EncodingError",
-    "Layout",
-    "RaggedError",
-    "Utf8Stream",
-    "layout_of",
-    "max_columns_error",
-    "max_width",
-    "read_text",
-    "stream_text",
-]
+from dfjoin.values.header_meaning import clean_names
 
 _BLOCK_BYTES = 8 << 20
 _ROWS_PER_BATCH = 1 << 16

@@ -13,8 +13,8 @@ from dfjoin.errors import TableReadError
 from dfjoin.sources import delimited
 from dfjoin.sources.delimited import EncodingError, Layout, RaggedError
 from dfjoin.sources.encodings import SAMPLE_BYTES, encoding_doubt, name_encoding
-from dfjoin.sources.fingerprint import WHOLE_FILE_LIMIT, fingerprint_bytes
 from dfjoin.sources.number_marks import plain_numbers
+from dfjoin.sources.roots import WHOLE_FILE_LIMIT, fingerprint_bytes
 from dfjoin.sources.sniff import reject_foreign, sniff
 from dfjoin.sources.table_reader import (
     TableFile,
@@ -26,8 +26,6 @@ from dfjoin.sources.table_reader import (
     read_head,
 )
 from dfjoin.types import Dialect, GivenDialect, IndexSettings
-
-__all__ = ["open_delimited"]
 
 _HEADER_BYTES = 8 << 10
 _MAX_SAMPLE_BYTES = 8 << 20

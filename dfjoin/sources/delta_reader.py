@@ -13,13 +13,9 @@ from pyarrow import dataset
 
 from dfjoin._optional import import_optional
 from dfjoin.errors import TableReadError
-from dfjoin.sources.fingerprint import fingerprint_text
-from dfjoin.sources.roots import is_below, local_path, resolve
+from dfjoin.sources.roots import fingerprint_text, is_below, local_path, number_or_time, resolve
 from dfjoin.sources.table_reader import NotAppended, TableFile, TableReader, open_typed, with_reasons
-from dfjoin.sources.table_versions import number_or_time
 from dfjoin.types import TableSource
-
-__all__ = ["fingerprint_of_delta", "live_files", "open_delta"]
 
 _ROWS_PER_BATCH = 1 << 15
 
@@ -65,7 +61,7 @@ def fingerprint_of_delta(source: TableSource) -> int:
 
 
 def open_delta(file: TableFile) -> TableReader:
-    """Open a table, see `dfjoin.sources.readers.open_table`.
+    """Open a table, see `dfjoin.sources.table_kinds.open_table`.
 
     Notes
     -----

@@ -11,8 +11,6 @@ from typing import TypeAlias
 from dfjoin._validation import is_valid_text
 from dfjoin.sources.roots import is_below
 
-__all__ = ["LINK_LEADS_OUT", "NOT_UTF_8", "Directory", "ListedFile", "LocalScan", "place_below", "renamed"]
-
 LINK_LEADS_OUT = "a link that leads out of the root; give the place it leads to as a root of its own"
 NOT_UTF_8 = "its name is not UTF-8, so that no index can hold it; rename it"
 _LINKED_DIRECTORY = "a link to a directory; directories are listed where they are"

@@ -22,9 +22,7 @@ from dfjoin.sources.json_reader import (
     without_collections,
 )
 from dfjoin.sources.table_reader import Member, TableFile, TableReader, encoding_of, open_stream, reject_pointer
-from dfjoin.values.names import clean_names
-
-__all__ = ["members_of_json"]
+from dfjoin.values.header_meaning import clean_names
 
 _MAX_BYTES = 256 << 20
 _MAX_TABLES = 1000
@@ -66,7 +64,7 @@ class _Table:
 
 
 def members_of_json(file: TableFile) -> Iterator[Member]:
-    """Find the tables of a document, see `dfjoin.sources.readers.tables_of`.
+    """Find the tables of a document, see `dfjoin.sources.table_kinds.tables_of`.
 
     Notes
     -----

@@ -17,8 +17,6 @@ from dfjoin.sources.database_server import quoted
 from dfjoin.sources.declared_keys import DeclaredKeys, group_constraints
 from dfjoin.sources.table_reader import Member, TableFile, TableReader, open_typed, reject_pointer, with_reasons
 
-__all__ = ["members_of_duckdb"]
-
 _ROWS_PER_BATCH = 1 << 15
 _CLOSED = {"enable_external_access": "false", "threads": "1"}
 _TABLES = """
@@ -61,7 +59,7 @@ def _selected(name: str, kind: str) -> str:
 
 
 def members_of_duckdb(file: TableFile) -> Iterator[Member]:
-    """Find the tables and views of a database, see `dfjoin.sources.readers.tables_of`."""
+    """Find the tables and views of a database, see `dfjoin.sources.table_kinds.tables_of`."""
     if not isinstance(file.filesystem, fs.LocalFileSystem):
         raise TableReadError("a database of DuckDB is read from a local path only; copy it here")
     reject_pointer(file.filesystem, file.path)

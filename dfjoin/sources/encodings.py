@@ -8,8 +8,6 @@ from functools import cache
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["SAMPLE_BYTES", "encoding_doubt", "name_encoding"]
-
 SAMPLE_BYTES = 128 << 10
 """How much of a file is looked at to tell its dialect."""
 

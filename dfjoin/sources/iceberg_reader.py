@@ -14,13 +14,17 @@ from pyarrow import fs
 from dfjoin._optional import import_optional
 from dfjoin.errors import DfjoinError, InvalidParameterError, TableReadError
 from dfjoin.sources.database_server import path_of_table, schema_and_table, uri_of
-from dfjoin.sources.fingerprint import fingerprint_text
-from dfjoin.sources.roots import is_below, local_path, open_root, resolve
+from dfjoin.sources.roots import (
+    fingerprint_text,
+    is_below,
+    local_path,
+    number_or_time,
+    open_root,
+    resolve,
+    split_version,
+)
 from dfjoin.sources.table_reader import NotAppended, TableFile, TableReader, open_typed
-from dfjoin.sources.table_versions import number_or_time, split_version
 from dfjoin.types import Root, TableSource
-
-__all__ = ["fingerprint_of_iceberg", "open_iceberg", "place_of_iceberg", "tables_of_iceberg"]
 
 _METADATA = re.compile(r"v?(\d+)(?:-[^/]*)?(?:\.gz)?\.metadata\.json")
 _BEFORE_AT = re.compile(r"\S*@")
@@ -129,7 +133,7 @@ def fingerprint_of_iceberg(source: TableSource) -> int:
 
 
 def open_iceberg(file: TableFile) -> TableReader:
-    """Open a table, see `dfjoin.sources.readers.open_table`."""
+    """Open a table, see `dfjoin.sources.table_kinds.open_table`."""
     with _safe_reasons():
         table = _table_of(file.source)
         snapshot = _snapshot_of(table, file.source)

@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 from dfjoin.errors import TableReadError
 from dfjoin.sources.delimited import Utf8Stream, max_columns_error
 from dfjoin.sources.encodings import SAMPLE_BYTES
-from dfjoin.sources.fingerprint import WHOLE_FILE_LIMIT
+from dfjoin.sources.roots import WHOLE_FILE_LIMIT
 from dfjoin.sources.table_reader import (
     TableFile,
     TableReader,
@@ -27,9 +27,7 @@ from dfjoin.sources.table_reader import (
     read_head,
     reject_pointer,
 )
-from dfjoin.values.names import clean_names
-
-__all__ = ["cells_by_name", "json_column", "open_jsonl", "parse_json", "valid_text", "without_collections"]
+from dfjoin.values.header_meaning import clean_names
 
 _MOST_DIGITS = 640
 """Digits that Python converts to an integer, whatever limit a process has."""

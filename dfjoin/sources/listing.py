@@ -13,7 +13,7 @@ from pyarrow import fs
 
 from dfjoin._validation import is_valid_text, show, strip_credentials
 from dfjoin.errors import InvalidParameterError, InvalidTypeError
-from dfjoin.index.layout import holds_index
+from dfjoin.index.components import holds_index
 from dfjoin.sources.directory_tree import (
     LINK_LEADS_OUT,
     NOT_UTF_8,
@@ -30,18 +30,8 @@ from dfjoin.sources.roots import (
     local_path,
     open_root,
 )
-from dfjoin.sources.table_kinds import (
-    KINDS,
-    READABLE,
-    UNREAD,
-    files_below,
-    is_hidden,
-    kind_of_directory,
-    kind_of_file,
-)
+from dfjoin.sources.table_kinds import KINDS, READABLE, UNREAD, files_below, is_hidden, kind_of_directory, kind_of_file
 from dfjoin.types import Root, SkippedFile, TableSource
-
-__all__ = ["Listing", "list_tables"]
 
 _GLOB = re.compile(r"[*?\[]")
 

@@ -14,21 +14,12 @@ import pyarrow.compute as pc
 
 from dfjoin._optional import import_optional
 from dfjoin.errors import InvalidParameterError, TableReadError
-from dfjoin.sources.database_server import (
-    full_uri,
-    path_of_table,
-    place_of,
-    quoted,
-    safe_text,
-    shared_session,
-)
-from dfjoin.sources.fingerprint import fingerprint_text
+from dfjoin.sources.database_server import full_uri, path_of_table, place_of, quoted, safe_text, shared_session
+from dfjoin.sources.roots import fingerprint_text
 from dfjoin.sources.server_table import ServerTable, about_table, name_in_queries
 from dfjoin.sources.table_reader import TableFile, TableReader, with_reasons
 from dfjoin.sources.wanted_rows import SqlColumn, literal
 from dfjoin.types import Root, TableSource
-
-__all__ = ["fingerprint_of_mysql", "open_mysql", "place_of_mysql", "tables_of_mysql"]
 
 _ROWS_PER_BATCH = 1 << 14
 _OPTIONS = ("unix_socket", "ssl_ca", "ssl_cert", "ssl_key", "ssl_verify_cert", "ssl_verify_identity", "read_timeout")
@@ -172,7 +163,7 @@ def _digest(server: _MysqlServer, source: TableSource) -> int:
 
 
 def open_mysql(file: TableFile) -> TableReader:
-    """Open a table or view, see `dfjoin.sources.readers.open_table`."""
+    """Open a table or view, see `dfjoin.sources.table_kinds.open_table`."""
     source = file.source
     with with_reasons():
         server = _server_of(source.root)

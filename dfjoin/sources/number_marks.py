@@ -13,8 +13,6 @@ import pyarrow.compute as pc
 from dfjoin.types import Dialect
 from dfjoin.values.nulls import NULL_TEXTS
 
-__all__ = ["NumberMarks", "find_marks", "plain_numbers"]
-
 _BLANKS = " \u00a0\u202f\u2009"
 _CLASSES = {"": "", ".": r"\.", ",": ",", " ": f"[{_BLANKS}]", "'": "['’]"}
 _MARKS = ((".", ""), (".", ","), (".", " "), (".", "'"), (",", ""), (",", "."), (",", " "), (",", "'"))

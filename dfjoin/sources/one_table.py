@@ -14,8 +14,6 @@ from dfjoin.sources.listing import list_tables
 from dfjoin.sources.readers import tables_of
 from dfjoin.types import GivenDialect, IndexSettings
 
-__all__ = ["read_table"]
-
 
 def read_table(source: str | BinaryIO) -> pd.DataFrame:
     """Read a file with the readers of the lake; the columns of a delimited file are text.

@@ -9,11 +9,9 @@ import pyarrow as pa
 from dfjoin.errors import TableReadError
 from dfjoin.sources.table_reader import TableFile, TableReader, open_typed, reject_pointer, with_reasons
 
-__all__ = ["open_orc"]
-
 
 def open_orc(file: TableFile) -> TableReader:
-    """Open a file of ORC, see `dfjoin.sources.readers.open_table`."""
+    """Open a file of ORC, see `dfjoin.sources.table_kinds.open_table`."""
     try:
         from pyarrow import orc
     except ImportError as error:  # pyarrow of some platforms is built without it

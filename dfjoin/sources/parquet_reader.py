@@ -10,16 +10,14 @@ from pyarrow import dataset, fs, parquet
 from dfjoin.sources.roots import resolve
 from dfjoin.sources.table_reader import TableFile, TableReader, reject_pointer
 from dfjoin.values.cells import register_pandas_types, workable_batch
-from dfjoin.values.names import clean_names
-
-__all__ = ["open_parquet"]
+from dfjoin.values.header_meaning import clean_names
 
 _PARQUET_BUFFER = 1 << 20
 _PARQUET_ROWS = 1 << 15
 
 
 def open_parquet(table: TableFile) -> TableReader:
-    """Open a file of Parquet, or the files of one table, see `dfjoin.sources.readers.open_table`."""
+    """Open a file of Parquet, or the files of one table, see `dfjoin.sources.table_kinds.open_table`."""
     filesystem, paths, source, wanted = table.filesystem, table.paths, table.source, table.wanted
     reject_pointer(filesystem, paths[0])
     register_pandas_types()

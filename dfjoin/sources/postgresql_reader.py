@@ -12,21 +12,12 @@ import pyarrow.compute as pc
 
 from dfjoin._optional import import_optional
 from dfjoin.errors import TableReadError
-from dfjoin.sources.database_server import (
-    full_uri,
-    path_of_table,
-    place_of,
-    quoted,
-    safe_text,
-    shared_session,
-)
-from dfjoin.sources.fingerprint import fingerprint_text
+from dfjoin.sources.database_server import full_uri, path_of_table, place_of, quoted, safe_text, shared_session
+from dfjoin.sources.roots import fingerprint_text
 from dfjoin.sources.server_table import ServerTable, about_table, name_in_queries
 from dfjoin.sources.table_reader import TableFile, TableReader, with_reasons
 from dfjoin.sources.wanted_rows import SqlColumn, literal
 from dfjoin.types import Root, TableSource
-
-__all__ = ["fingerprint_of_postgresql", "open_postgresql", "place_of_postgresql", "tables_of_postgresql"]
 
 _TEXTS = ("text", "varchar", "bpchar")
 _NATIVE = {
@@ -167,7 +158,7 @@ def _digest(server: _PostgresServer, source: TableSource) -> int:
 
 
 def open_postgresql(file: TableFile) -> TableReader:
-    """Open a table or view, see `dfjoin.sources.readers.open_table`."""
+    """Open a table or view, see `dfjoin.sources.table_kinds.open_table`."""
     source = file.source
     with with_reasons():
         server = _server_of(source.root)

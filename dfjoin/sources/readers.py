@@ -10,22 +10,12 @@ import pyarrow as pa
 from pyarrow import fs
 
 from dfjoin.errors import MissingDependencyError, TableReadError
-from dfjoin.index.object_store import reason_of_store
-from dfjoin.sources.fingerprint import fingerprint, fingerprints_of_parts
-from dfjoin.sources.roots import open_root, resolve
+from dfjoin.index.file_store import reason_of_store
+from dfjoin.sources.roots import fingerprint, fingerprints_of_parts, open_root, resolve
 from dfjoin.sources.table_kinds import KINDS, fingerprint_of, kind_of_file, reader_of
 from dfjoin.sources.table_reader import Member, TableFile, TableReader, WantedColumns
 from dfjoin.sources.wanted_rows import RowsByKey
 from dfjoin.types import Dialect, GivenDialect, IndexSettings, TableSource
-
-__all__ = [
-    "current_fingerprint",
-    "fingerprint_of_files",
-    "open_appended",
-    "open_table",
-    "part_fingerprints",
-    "tables_of",
-]
 
 
 def tables_of(

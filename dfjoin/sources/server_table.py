@@ -14,8 +14,6 @@ from dfjoin.sources.table_reader import TableFile, TableReader, open_typed
 from dfjoin.sources.wanted_rows import SqlColumn, literal, read_wanted
 from dfjoin.types import TableSource
 
-__all__ = ["ServerTable", "about_table", "name_in_queries"]
-
 
 def name_in_queries(source: TableSource) -> str:
     """Return the schema and the name of a table as queries write them."""

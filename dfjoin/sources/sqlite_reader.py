@@ -19,14 +19,11 @@ from pyarrow import fs
 from dfjoin.errors import TableReadError
 from dfjoin.sources.database_server import quoted
 from dfjoin.sources.declared_keys import DeclaredKeys, group_constraints
-from dfjoin.sources.fingerprint import fingerprints_of_parts, unite_fingerprints
-from dfjoin.sources.roots import open_root, resolve
+from dfjoin.sources.roots import fingerprints_of_parts, open_root, resolve, unite_fingerprints
 from dfjoin.sources.table_reader import Member, TableFile, TableReader, open_typed, reject_pointer, with_reasons
 from dfjoin.sources.wanted_rows import literal
 from dfjoin.types import TableSource
-from dfjoin.values.names import clean_names
-
-__all__ = ["fingerprint_of_sqlite", "members_of_sqlite"]
+from dfjoin.values.header_meaning import clean_names
 
 _ROWS_PER_BATCH = 1 << 14
 _SECONDS = 60.0
@@ -125,7 +122,7 @@ def fingerprint_of_sqlite(source: TableSource) -> int:
 
 
 def members_of_sqlite(file: TableFile) -> Iterator[Member]:
-    """Find the tables and views of a database, see `dfjoin.sources.readers.tables_of`."""
+    """Find the tables and views of a database, see `dfjoin.sources.table_kinds.tables_of`."""
     if not isinstance(file.filesystem, fs.LocalFileSystem):
         raise TableReadError("a database of SQLite is read from a local path only; copy it here")
     reject_pointer(file.filesystem, file.path)

@@ -13,23 +13,6 @@ from typing import Any
 from dfjoin.sources.directory_tree import Directory, ListedFile
 from dfjoin.types import Root, TableSource
 
-__all__ = [
-    "COMPRESSED",
-    "KINDS",
-    "READABLE",
-    "UNREAD",
-    "TableKind",
-    "files_below",
-    "fingerprint_of",
-    "is_hidden",
-    "kind_of_directory",
-    "kind_of_file",
-    "kind_of_scheme",
-    "place_of_database",
-    "reader_of",
-    "tables_of_database",
-]
-
 
 @dataclass(frozen=True)
 class TableKind:

@@ -14,31 +14,16 @@ import pyarrow as pa
 from pyarrow import fs
 
 from dfjoin.errors import ColumnNotFoundError, DfjoinError, TableReadError, shortlist
-from dfjoin.index.object_store import reason_of_store
+from dfjoin.index.file_store import reason_of_store
 from dfjoin.sources.declared_keys import DeclaredKeys
 from dfjoin.sources.delimited import max_columns_error
 from dfjoin.sources.encodings import SAMPLE_BYTES, name_encoding
-from dfjoin.sources.fingerprint import fingerprint
+from dfjoin.sources.roots import fingerprint
 from dfjoin.sources.sniff import LFS_PREFIX, reject_foreign
 from dfjoin.sources.wanted_rows import RowsByKey
 from dfjoin.types import Dialect, GivenDialect, TableSource
 from dfjoin.values.cells import workable_batch
-from dfjoin.values.names import clean_names
-
-__all__ = [
-    "Member",
-    "NotAppended",
-    "TableFile",
-    "TableReader",
-    "WantedColumns",
-    "compression_of",
-    "encoding_of",
-    "open_stream",
-    "open_typed",
-    "read_head",
-    "reject_pointer",
-    "with_reasons",
-]
+from dfjoin.values.header_meaning import clean_names
 
 _CODECS = {"gz": "gzip", "zst": "zstd", "bz2": "bz2"}
 _XZ_MEMORY = 256 << 20

@@ -11,8 +11,6 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-__all__ = ["RowsByKey", "SqlColumn", "literal", "read_wanted"]
-
 _MOST_KEYS = 20_000
 """Keys that are asked for, at most: for more the whole table is read."""
 

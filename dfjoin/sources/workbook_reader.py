@@ -18,12 +18,10 @@ import pyarrow.compute as pc
 from dfjoin._optional import import_optional
 from dfjoin.errors import TableReadError
 from dfjoin.sources.delimited import max_columns_error
-from dfjoin.sources.header_rows import CellKind, HeaderRows, find_header, join_headers, kind_of_cell
+from dfjoin.sources.sniff import CellKind, HeaderRows, find_header, join_headers, kind_of_cell
 from dfjoin.sources.table_reader import Member, TableFile, TableReader, reject_pointer, with_reasons
 from dfjoin.types import Dialect
-from dfjoin.values.names import clean_names
-
-__all__ = ["members_of_workbook"]
+from dfjoin.values.header_meaning import clean_names
 
 _MAX_CELLS = 1 << 25
 """Cells of a sheet that are held, with the empty ones between them: a sheet of one cell at its far end claims all."""
@@ -46,7 +44,7 @@ _FAR_PLACE = r"\sr\s*=\s*[\"'](?:[A-Za-z]{3}|[B-Zb-z][A-Za-z]|[A-Za-z]{0,2}\d{6}
 
 
 def members_of_workbook(file: TableFile) -> Iterator[Member]:
-    """Find the tables of a workbook, see `dfjoin.sources.readers.tables_of`.
+    """Find the tables of a workbook, see `dfjoin.sources.table_kinds.tables_of`.
 
     Notes
     -----

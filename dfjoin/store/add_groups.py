@@ -15,14 +15,13 @@ import numpy as np
 
 from dfjoin import _validation as check
 from dfjoin.errors import ConcurrentCommitError, IncompatibleSettingsError
-from dfjoin.index.commit import Uncommitted, commit_change
-from dfjoin.index.layout import group_directory
+from dfjoin.index.commit import Uncommitted, commit_change, read_manifest
+from dfjoin.index.components import group_directory
 from dfjoin.index.manifest import Manifest, SegmentMeta
 from dfjoin.index.pieces import find_patterns, write_patterns
 from dfjoin.index.segment import Segment, reading
 from dfjoin.index.signatures import check_signature_settings, count_sizes, sign_large_columns, write_signatures
 from dfjoin.index.stored_model import open_embedder
-from dfjoin.index.versions import read_manifest
 from dfjoin.ingest.axes_driver import add_axes_of
 from dfjoin.ingest.axes_task import AxesReader
 from dfjoin.ingest.chosen_embedder import IndexEmbedder, ToTrain, choose_for_index
@@ -33,16 +32,6 @@ from dfjoin.ingest.rows_task import RowsReader
 from dfjoin.types import IndexSettings
 from dfjoin.vectors.axis_specs import check_axes
 from dfjoin.vectors.embedders import NGRAMS
-
-__all__ = [
-    "EmbedderChoice",
-    "SignatureChoice",
-    "add_axes",
-    "add_patterns",
-    "add_row_signatures",
-    "add_signatures",
-    "add_vectors",
-]
 
 
 class SignatureChoice(NamedTuple):

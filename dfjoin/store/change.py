@@ -18,27 +18,23 @@ from dfjoin.errors import (
     TableReadError,
     shortlist,
 )
-from dfjoin.index.commit import Uncommitted, commit_change
-from dfjoin.index.layout import FRAMES, segment_directory
+from dfjoin.index.commit import Uncommitted, commit_change, hold, read_manifest
+from dfjoin.index.components import FRAMES, segment_directory
 from dfjoin.index.manifest import Manifest, SegmentMeta
 from dfjoin.index.mirror import store_of
-from dfjoin.index.segment import Segment, SegmentPool
-from dfjoin.index.tombstones import write_alive
-from dfjoin.index.versions import hold, read_manifest
+from dfjoin.index.segment import Segment, SegmentPool, write_alive
 from dfjoin.ingest.axes_driver import axes_of_new
 from dfjoin.ingest.build_options import BuildOptions
 from dfjoin.ingest.continued_table import continued_table
 from dfjoin.ingest.driver import write_segments
 from dfjoin.ingest.embed_driver import embed_new
 from dfjoin.ingest.engine import LateEngine
+from dfjoin.ingest.row_spool import TableSpool
 from dfjoin.ingest.source import Input, TableJob, frames_place, gather
-from dfjoin.ingest.table_spool import TableSpool
 from dfjoin.sources.database_server import one_snapshot
 from dfjoin.sources.readers import current_fingerprint
 from dfjoin.sources.table_kinds import KINDS
 from dfjoin.types import IndexSettings, Root, TableSource
-
-__all__ = ["add", "remove", "restore"]
 
 _INLINE_BELOW = 64 << 20  # a job of Spark takes longer than reading this
 

@@ -14,8 +14,6 @@ from dfjoin.sources.readers import current_fingerprint
 from dfjoin.store.snapshot import Snapshot
 from dfjoin.types import Root, TableSource
 
-__all__ = ["check_tables"]
-
 
 def check_tables(snapshot: Snapshot) -> pd.DataFrame:
     """Compare every table with its file, see `Lake.check`."""

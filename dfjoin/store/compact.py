@@ -8,14 +8,11 @@ from typing import Any
 
 from dfjoin import _validation as check
 from dfjoin.errors import ConcurrentCommitError
-from dfjoin.index.commit import Uncommitted, commit_change, scratch_directory
-from dfjoin.index.layout import segment_directory
+from dfjoin.index.commit import Uncommitted, commit_change, read_manifest, scratch_directory
+from dfjoin.index.components import segment_directory
 from dfjoin.index.manifest import Manifest, SegmentMeta
-from dfjoin.index.versions import read_manifest
 from dfjoin.ingest.engine import InlineEngine, choose_engine
 from dfjoin.ingest.requests import compact_request, read_segment
-
-__all__ = ["choose_merges", "compact"]
 
 _DELETED_SHARE = 0.25  # a segment with more of its columns deleted is written anew
 

@@ -13,19 +13,8 @@ import pyarrow.compute as pc
 from dfjoin import _html
 from dfjoin.errors import IndexFormatError
 from dfjoin.index.catalog import COLUMN_FIELDS, KINDS, TABLE_FIELDS, read_dialect, reason_of
-from dfjoin.index.versions import read_manifests
+from dfjoin.index.commit import read_manifests
 from dfjoin.store.snapshot import Snapshot
-
-__all__ = [
-    "catalog_columns",
-    "catalog_tables",
-    "columns_of",
-    "describe_table",
-    "list_history",
-    "snapshot_html",
-    "summarize",
-    "tables_of",
-]
 
 _MOST_DOUBTFUL = 1000
 _NO_COUNTS = {"tables": 0, "columns": 0, "segments": 0, "created_by": ""}

@@ -6,13 +6,10 @@ from pathlib import Path
 from typing import Any
 
 from dfjoin.errors import IndexCorruptedError, IndexFormatError, IndexNotFoundError, IndexVersionError
-from dfjoin.index.commit import commit, commit_change
+from dfjoin.index.commit import commit, commit_change, read_manifests
 from dfjoin.index.manifest import Manifest
 from dfjoin.index.segment import Segment
-from dfjoin.index.versions import read_manifests
 from dfjoin.store.snapshot import index_directory
-
-__all__ = ["repair"]
 
 
 def repair(path: Path) -> dict[str, Any]:

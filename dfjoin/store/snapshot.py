@@ -11,16 +11,14 @@ from typing import Any
 from dfjoin import _validation as check
 from dfjoin.errors import InvalidTypeError, TableNotFoundError, did_you_mean, shortlist
 from dfjoin.index.catalog import find_root
+from dfjoin.index.commit import read_manifest
 from dfjoin.index.manifest import Manifest
 from dfjoin.index.mirror import index_place, index_uri, mirror_of
 from dfjoin.index.segment import Segment, SegmentPool
-from dfjoin.index.versions import read_manifest
 from dfjoin.sources.database_server import uri_of
 from dfjoin.sources.roots import catalogued_source, open_root
 from dfjoin.sources.table_kinds import kind_of_scheme, place_of_database
 from dfjoin.types import IndexSettings, Root, TableSource
-
-__all__ = ["Snapshot", "index_directory", "latest_snapshot", "open_snapshot"]
 
 
 def index_directory(index: str | os.PathLike[str]) -> Path:

@@ -32,14 +32,12 @@ from dfjoin.store.snapshot import Snapshot
 from dfjoin.types import Dialect, IndexSettings, TableSource
 from dfjoin.values.float_values import is_list_type, spell_lists
 from dfjoin.values.frames import arrow_to_series
-from dfjoin.values.normalize import normalize_batch, normalize_column, read_dates, settings_for
+from dfjoin.values.normalize import ValueSet, normalize_batch, normalize_column, read_dates, settings_for
 from dfjoin.values.profile import kind_of
-from dfjoin.values.value_set import ValueSet
 
 if TYPE_CHECKING:
     from dfjoin.ingest.engine import SparkTable
 
-__all__ = ["ON_STALE", "LakeTable", "content_of", "is_mostly_null", "read_frame", "void_reason", "with_types"]
 
 _TYPED = ("integer", "decimal", "float", "date", "boolean")
 

@@ -17,14 +17,12 @@ from dfjoin.errors import (
     InvalidParameterError,
     InvalidTypeError,
 )
+from dfjoin.index.commit import held_versions, list_versions, read_manifests
+from dfjoin.index.components import FRAMES, MANIFESTS, MODELS, RUNS, SEGMENTS, TOMBSTONES, manifest_path
 from dfjoin.index.file_store import StoredEntry
-from dfjoin.index.layout import FRAMES, MANIFESTS, MODELS, RUNS, SEGMENTS, TOMBSTONES, manifest_path
 from dfjoin.index.manifest import Manifest, SegmentMeta
 from dfjoin.index.mirror import store_of
 from dfjoin.index.segment import Segment
-from dfjoin.index.versions import held_versions, list_versions, read_manifests
-
-__all__ = ["DEFAULT_RETENTION", "vacuum"]
 
 DEFAULT_RETENTION = timedelta(days=7)
 """How long versions that are not the latest are kept."""

@@ -22,8 +22,6 @@ from dfjoin.sources.readers import fingerprint_of_files
 from dfjoin.sources.roots import resolve
 from dfjoin.store.snapshot import Snapshot
 
-__all__ = ["SECONDS", "require_sound_sample", "verify_all", "verify_sample"]
-
 SECONDS = 0.08
 """How long a sample is read."""
 

@@ -19,8 +19,6 @@ from dfjoin.errors import InvalidParameterError
 from dfjoin.index.catalog import Catalog
 from dfjoin.store.snapshot import Snapshot
 
-__all__ = ["search_words"]
-
 _K1 = 1.2
 _FIELD_WEIGHTS = 3.0, 2.0, 1.0
 _LENGTH_WEIGHTS = 0.5, 0.6, 0.75

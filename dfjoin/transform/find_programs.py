@@ -38,8 +38,6 @@ from dfjoin.transform.relations.relate_numbers import relate_numbers
 from dfjoin.transform.taught_join import Example, check_examples, find_taught
 from dfjoin.values.shares import HARDLY_ANY, KEY_UNIQUENESS, NEARLY_ALL
 
-__all__ = ["find_programs"]
-
 _MAX_COLUMN_PAIRS = 10
 """Pairs of columns that programs are learned for, the most similar ones."""
 _MAX_SIGNED_PAIRS = 8

@@ -27,8 +27,6 @@ from dfjoin.values.key_index import Vocabulary
 from dfjoin.values.normalize import normalize_column
 from dfjoin.values.unicode import normalize_text
 
-__all__ = ["Example", "check_examples", "find_taught", "is_unicode"]
-
 Example = tuple[str | tuple[str, ...], str | tuple[str, ...]]
 _MAX_OTHER_COLUMNS = 4
 """Columns of the rows of examples that programs may read beside those named."""

@@ -16,20 +16,6 @@ from numpy.typing import NDArray
 
 from dfjoin.errors import InvalidTypeError
 
-__all__ = [
-    "CONVERSION_ERRORS",
-    "cell_texts",
-    "cell_type",
-    "is_searchable_type",
-    "plain_array",
-    "register_pandas_types",
-    "whole_numbers",
-    "whole_text",
-    "workable_array",
-    "workable_batch",
-    "workable_type",
-]
-
 CONVERSION_ERRORS = (ValueError, TypeError, NotImplementedError, LookupError, ArithmeticError, AttributeError)
 """What Arrow and pandas raise for values that they cannot convert; no lack of memory, no interruption."""
 

@@ -10,9 +10,7 @@ from numpy.typing import NDArray
 
 from dfjoin.kernels.texts.numbers import INTEGER, NUMBER
 from dfjoin.values.cells import CONVERSION_ERRORS
-from dfjoin.values.value_set import ValueSet
-
-__all__ = ["is_list_type", "lists_of", "parse_lists", "spell_lists", "to_floats", "to_rows"]
+from dfjoin.values.normalize import ValueSet
 
 
 def to_floats(values: ValueSet) -> NDArray[np.float64]:

@@ -25,21 +25,7 @@ from dfjoin.values.cells import (
     workable_array,
     workable_type,
 )
-from dfjoin.values.names import clean_names
-
-__all__ = [
-    "NOT_INDEXED",
-    "arrow_to_series",
-    "as_objects",
-    "column_to_arrow",
-    "frame_to_table",
-    "is_pandas",
-    "is_spark",
-    "nan_as_null",
-    "select_column",
-    "storable_array",
-    "workable_frame",
-]
+from dfjoin.values.header_meaning import clean_names
 
 NOT_INDEXED = b"dfjoin:not_indexed"
 """Key in the metadata of an Arrow field; its value is the reason why the column is not to be indexed."""

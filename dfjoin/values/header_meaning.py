@@ -15,18 +15,7 @@ from numpy.typing import NDArray
 from dfjoin.kernels.records import as_read_only
 from dfjoin.kernels.texts.header_words import DIGITS, GENERIC, NAMING, THING, UNSPECIFIC, HeaderWords, cut_headers
 from dfjoin.values import headers
-from dfjoin.values.value_set import pack_strings
-
-__all__ = [
-    "headers_of",
-    "is_generic",
-    "is_naming",
-    "is_year_name",
-    "number_meaning",
-    "says_nothing_alone",
-    "share_a_word",
-    "table_stems",
-]
+from dfjoin.values.normalize import pack_strings
 
 _MOST_NAMES = 1 << 16
 """Names of columns whose meaning is kept."""
@@ -233,3 +222,29 @@ def _ends_of_identifiers() -> re.Pattern[str]:
     ends, (first, last) = headers.ENDS_OF_IDENTIFIERS, headers.COMPOUNDS
     compounds = rf"(?<![^\W\d_])(?:{'|'.join(first)})(?:{'|'.join(last)})"
     return re.compile(rf"(?:{'|'.join(map(_plain, ends))}|{compounds})(?![^\W\d_])")
+
+
+# Names of columns: from the cells of a header or the labels of a frame --------------------------------------
+
+
+def clean_names(cells: list[str]) -> list[str]:
+    """Make column names of header cells: trimmed, on one line, filled and unique.
+
+    Examples
+    --------
+    >>> clean_names([" a ", "a", "", "first\\nname"])
+    ['a', 'a.1', 'Unnamed: 2', 'first name']
+    """
+    names: list[str] = []
+    taken = set()
+    wanted = [" ".join(cell.split()) or f"Unnamed: {i}" for i, cell in enumerate(cells)]
+    plain = set(wanted)
+    counts: dict[str, int] = {}
+    for name in wanted:
+        unique = name
+        while unique in taken or (unique != name and unique in plain):
+            counts[name] = counts.get(name, 0) + 1
+            unique = f"{name}.{counts[name]}"
+        taken.add(unique)
+        names.append(unique)
+    return names

@@ -5,24 +5,6 @@ Words are written as names are cut into them: small, without accents; a plural c
 
 from __future__ import annotations
 
-__all__ = [
-    "CALENDAR_HEADERS",
-    "COMPOUNDS",
-    "ENDS_OF_IDENTIFIERS",
-    "GENERIC",
-    "IDENTIFIER",
-    "LATITUDE",
-    "LONGITUDE",
-    "MEANINGS",
-    "MEASURES",
-    "NAMING",
-    "PERSONS",
-    "PERSON_ROLES",
-    "RELATIONS",
-    "ROLES",
-    "UNSPECIFIC",
-]
-
 _NUMBER = ("no", "num", "number", "nr")
 """Words for a number that names (``house number``) or counts (``number of houses``)."""
 

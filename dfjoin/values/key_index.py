@@ -15,21 +15,7 @@ from dfjoin.kernels.ragged import expand_stretches
 from dfjoin.kernels.sorting import distinct_numbers
 from dfjoin.kernels.texts.integers import find_integers
 from dfjoin.types import IndexSettings
-from dfjoin.values.normalize import unite_value_sets
-from dfjoin.values.value_set import ValueSet, read_only, table_size
-
-__all__ = [
-    "KeyIndex",
-    "Vocabulary",
-    "concat_values",
-    "count_codes",
-    "expand_pairs",
-    "number_rows",
-    "only_partners",
-    "pair_codes",
-    "pairs_of_partners",
-]
-
+from dfjoin.values.normalize import ValueSet, read_only, table_size, unite_value_sets
 
 _MOST_PAIRS = 1 << 24
 """Pairs of codes of which a table is made."""

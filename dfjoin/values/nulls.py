@@ -9,8 +9,6 @@ from numpy.typing import NDArray
 
 from dfjoin.kernels.texts.strings import BUCKETS, N_SHAPES, SYMBOLS, note_shapes
 
-__all__ = ["NULL_TEXTS", "NullEvidence"]
-
 NULL_TEXTS = (
     *("na", "n/a", "n.a.", "n.a", "nan", "-nan", "nat", "null", "none", "#n/a", "#na", "#n/a n/a", "n/a n/a"),
     *("<na>", "<null>", "<none>", "(na)", "(n/a)", "(null)", "(none)", "(blank)", "(empty)", "(missing)", "[null]"),

@@ -14,8 +14,6 @@ from numpy.typing import NDArray
 from dfjoin.values.cells import CONVERSION_ERRORS
 from dfjoin.values.frames import arrow_to_series
 
-__all__ = ["GRANULARITIES", "PeriodColumn", "are_periods", "is_period", "read_periods", "spell_periods"]
-
 GRANULARITIES = ("year", "quarter", "month", "week", "day", "second")
 """From the coarsest to the finest; weeks (ISO 8601) lie in no month, quarter or year."""
 

@@ -6,19 +6,6 @@ alone needs stands beside that rule.
 
 from __future__ import annotations
 
-__all__ = [
-    "ENOUGH",
-    "FEW",
-    "HALF",
-    "HARDLY_ANY",
-    "KEY_UNIQUENESS",
-    "MANY",
-    "MOST",
-    "NEARLY_ALL",
-    "NEARLY_EVERY",
-    "SOME",
-]
-
 NEARLY_ALL = 0.9
 """What holds for this share of the values holds for a column: real columns have values that are wrong or foreign."""
 NEARLY_EVERY = 0.95

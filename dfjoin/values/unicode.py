@@ -13,8 +13,6 @@ from numpy.typing import NDArray
 
 from dfjoin.kernels.texts.strings import SLOW
 
-__all__ = ["UNICODE_VERSION", "ascii_table", "fold_table", "identity_table", "normalize_text", "normalize_texts"]
-
 UNICODE_VERSION = unicodedata.unidata_version
 """Version of the Unicode tables in this Python."""
 

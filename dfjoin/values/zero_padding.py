@@ -7,10 +7,7 @@ import numpy as np
 from dfjoin.kernels.ragged import expand_stretches
 from dfjoin.kernels.texts import numbers as spellings
 from dfjoin.types import IndexSettings
-from dfjoin.values.normalize import respell
-from dfjoin.values.value_set import PADDING, ValueSet
-
-__all__ = ["pad_integers", "respell_zeros", "strip_zeros"]
+from dfjoin.values.normalize import PADDING, ValueSet, respell
 
 
 def pad_integers(values: ValueSet, width: int, settings: IndexSettings) -> ValueSet:

@@ -18,8 +18,6 @@ from dfjoin.errors import InvalidParameterError, InvalidTypeError
 from dfjoin.vectors.embedders import Embedder, FastTextEmbedder
 from dfjoin.vectors.fasttext_model import Texts
 
-__all__ = ["ABBREVIATIONS", "ExpandingEmbedder", "abbreviations_for", "expand_texts", "expanding"]
-
 _TABLE = """
 mon monday tue tuesday wed wednesday thu thursday fri friday
 jan january feb february mar march apr april jun june jul july aug august sep september sept september

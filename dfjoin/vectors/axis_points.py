@@ -14,18 +14,6 @@ from dfjoin.kernels.vectors.nearest_points import FAN, PointBoxes, find_nearest
 from dfjoin.kernels.vectors.vector_blocks import BLOCK, order_blocks
 from dfjoin.kernels.vectors.vector_search import distances_of_pairs, make_scratch
 
-__all__ = [
-    "EARTH_RADIUS",
-    "PAIRS_AT_ONCE",
-    "chord_of_length",
-    "distinct_points",
-    "length_of_chord",
-    "near_points",
-    "nearest_points",
-    "place_degrees",
-    "place_points",
-]
-
 EARTH_RADIUS = 6_371_008.8
 """Mean radius of the Earth in metres (IUGG); distances between places are along great circles of this sphere."""
 

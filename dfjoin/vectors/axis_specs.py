@@ -12,8 +12,6 @@ from dfjoin._validation import show
 from dfjoin.errors import InvalidParameterError, InvalidTypeError
 from dfjoin.values.headers import LATITUDE, LONGITUDE
 
-__all__ = ["MAX_AXES", "AxisSpec", "check_axes", "find_places", "order_of_place"]
-
 _PLACES = "places"
 """Key of an entry of `axes` that names columns of latitude and longitude, whatever their headers."""
 

@@ -18,8 +18,6 @@ from dfjoin.vectors.embedders import Embedder, to_texts, unit_rows
 from dfjoin.vectors.fasttext_model import Texts
 from dfjoin.vectors.metrics import BY_LENGTH, length_shares
 
-__all__ = ["CHANGES", "COLUMNS", "VALUES", "ChosenRadius", "change_text", "choose_radius"]
-
 COLUMNS, VALUES = 256, 256
 """Columns whose values are changed, and values of each that are compared. Fewer columns choose by chance."""
 

@@ -19,23 +19,6 @@ from dfjoin.vectors.fasttext_files import is_library_model, model_of_library, re
 from dfjoin.vectors.fasttext_model import FastTextModel, Texts, texts_with_letters
 from dfjoin.vectors.ngrams import NGRAMS_IDENTITY, ngram_model
 
-__all__ = [
-    "BUILT_IN",
-    "NGRAMS",
-    "TRAINED",
-    "Embedder",
-    "FastTextEmbedder",
-    "FunctionEmbedder",
-    "check_probe",
-    "choose_embedder",
-    "known_embedder",
-    "probe_of",
-    "remember_embedder",
-    "stable_probe_of",
-    "to_texts",
-    "unit_rows",
-]
-
 TRAINED = "fasttext"
 """The name that asks for a model trained on the lake's own values."""
 

@@ -13,8 +13,6 @@ from numpy.typing import NDArray
 from dfjoin.errors import InvalidParameterError
 from dfjoin.vectors.fasttext_model import FastTextModel, TrainingOptions
 
-__all__ = ["check_weights", "is_library_model", "model_of_library", "read_fasttext", "write_fasttext"]
-
 _MAGIC, _VERSION, _VERSIONS = 793712314, 12, (11, 12)
 _SUPERVISED, _SKIPGRAM, _SOFTMAX = 3, 2, 3
 _ROWS = 1 << 14

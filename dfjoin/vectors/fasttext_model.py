@@ -21,8 +21,6 @@ from dfjoin.kernels.vectors.subwords import (
     list_ngrams,
 )
 
-__all__ = ["FastTextModel", "Texts", "TrainingOptions", "texts_with_letters", "train_fasttext"]
-
 _LINE_END = b"</s>"
 _MAX_NGRAMS = 1 << 14
 """N-grams of a word that count; a word of more is a data stream."""

@@ -12,19 +12,6 @@ from numpy.typing import NDArray
 from dfjoin._validation import show
 from dfjoin.errors import InvalidParameterError, InvalidTypeError, shortlist
 
-__all__ = [
-    "BY_LENGTH",
-    "METRICS",
-    "PROJECTED",
-    "Metric",
-    "chord_of_arc",
-    "length_shares",
-    "metric_of",
-    "radius_of",
-    "register_metric",
-    "row_distances",
-]
-
 
 @dataclass(frozen=True)
 class Metric:

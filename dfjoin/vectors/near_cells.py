@@ -14,8 +14,6 @@ from dfjoin.kernels.vectors.vector_cells import CellBlocks, CellReach, Reach
 from dfjoin.vectors.rounded_features import blocks_of_floats, blocks_of_words, word_count, words_of
 from dfjoin.vectors.trees import Projection, feature_width, features_of, fit_projection
 
-__all__ = ["VectorCells", "build_cells", "cell_radius", "make_cells"]
-
 _OF_CELL = 384
 """Vectors of a cell, on the average."""
 

@@ -9,8 +9,6 @@ import numpy as np
 from dfjoin.kernels.vectors.skipgram import fill_uniform
 from dfjoin.vectors.fasttext_model import FastTextModel
 
-__all__ = ["NGRAMS_IDENTITY", "ngram_model"]
-
 NGRAMS_IDENTITY = "ngrams:1"
 """What the manifest of an index calls it; a change of what follows changes the number."""
 

@@ -10,8 +10,6 @@ from numpy.typing import NDArray
 from dfjoin.kernels.vectors.vector_blocks import BLOCK
 from dfjoin.vectors.trees import bound_of
 
-__all__ = ["blocks_of_floats", "blocks_of_words", "query_pairs", "word_count", "words_of"]
-
 _SCALE = 2.0**13
 """Steps of a unit. No feature of a unit vector is longer than 2, so that 2¹⁴ is the largest number."""
 

@@ -12,18 +12,6 @@ from dfjoin.kernels.records import as_read_only
 from dfjoin.kernels.vectors.vector_blocks import BLOCK, box_levels, fill_blocks, fill_boxes, order_blocks
 from dfjoin.kernels.vectors.vector_search import BlockTree
 
-__all__ = [
-    "MAX_AXES",
-    "Projection",
-    "VectorTree",
-    "bound_of",
-    "build_tree",
-    "feature_width",
-    "features_of",
-    "fit_projection",
-    "make_tree",
-]
-
 MAX_AXES = 24
 """Principal axes whose coordinates are kept as features."""
 

@@ -75,7 +75,7 @@ def test_given_spellings_override_it(build, spellings):
 
 
 def test_an_index_of_before_keeps_its_rule(build):
-    from dfjoin.index.layout import manifest_path
+    from dfjoin.index.components import manifest_path
     from dfjoin.index.manifest import seal
 
     lake = build({"lands": LANDS}, settings={"null_spellings": [""]})

@@ -6,8 +6,7 @@ import pytest
 
 from dfjoin.augment.encoding import encode_target
 from dfjoin.augment.leakage import LeakGuard, is_allowed
-from dfjoin.join.lakes.path_search import PathOptions
-from dfjoin.join.lakes.table_paths import reach_tables
+from dfjoin.join.lakes.path_search import PathOptions, reach_tables
 
 N = 200
 

@@ -26,7 +26,7 @@ from sklearn.model_selection import train_test_split
 import dfjoin
 from dfjoin.augment import elimination, known_columns, leakage, screening, target_copies
 from dfjoin.augment.budget import AugmentBudget
-from dfjoin.augment.choose_tables import choose_tables
+from dfjoin.augment.elimination import choose_tables
 from dfjoin.augment.encoding import encode_target
 from dfjoin.augment.find_features import FeatureSearch, _Finder
 from dfjoin.augment.table_choice import SelectionTask

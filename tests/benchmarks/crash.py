@@ -26,7 +26,7 @@ import pandas as pd
 
 import dfjoin
 from dfjoin.errors import DfjoinError
-from dfjoin.index.versions import list_versions
+from dfjoin.index.commit import list_versions
 from tests import oracles
 from tests.benchmarks.crash_history import Difference, History, count_outcomes
 from tests.benchmarks.crash_writer import KINDS, NAMES, WORDS, Doom, carry_out, frames_of, propose, random_table, work

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import pyarrow as pa
 
-from dfjoin.index.layout import version_of
+from dfjoin.index.components import version_of
 
 _DAMAGE = {"IndexCorruptedError", "IndexFormatError"}
 _REFUSALS = {

@@ -25,8 +25,8 @@ import dfjoin
 from dfjoin.errors import DfjoinError
 from dfjoin.index import commit as commit_module
 from dfjoin.index import mirror as mirror_module
+from dfjoin.index.components import version_of
 from dfjoin.index.file_store import FileStore
-from dfjoin.index.layout import version_of
 
 NAMES = ["a", "b", "c", "d", "e", "geo/x", "geo/y", "é"]
 WORDS = [f"w{i}" for i in range(12)]

@@ -18,8 +18,15 @@ import pandas as pd
 
 import dfjoin
 from dfjoin.containment.join_graph import choose_edges
-from dfjoin.containment.key_features import KEY_FEATURES, KeyCandidates, LakeColumns, find_key_pairs, key_features
-from dfjoin.containment.key_model import KEY_MODEL_FILE, KeyModel
+from dfjoin.containment.key_features import (
+    KEY_FEATURES,
+    KEY_MODEL_FILE,
+    KeyCandidates,
+    KeyModel,
+    LakeColumns,
+    find_key_pairs,
+    key_features,
+)
 from tests.benchmarks.relevance import fit_logistic
 
 RIDGE = 4.0

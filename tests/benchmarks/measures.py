@@ -3,7 +3,7 @@
 ``judged_measures.csv`` has columns of numbers of a lake, drawn by a seed: of each source up to six of whole numbers whose
 header leaves it open, and one other; each of a table of its own, read by a person, labelled `code`, `measure` or `open`
 (either would be right, or nothing tells), with the reason. Printed are the errors as they are; with each constant of
-`dfjoin.values.measures` neutral; with what each source's constants would be if the other sources chose them; and with
+`dfjoin.values.profile` neutral; with what each source's constants would be if the other sources chose them; and with
 evidence of the lake, that the values of a column lie in a key of another table.
 """
 
@@ -20,7 +20,7 @@ import pandas as pd
 import dfjoin
 from dfjoin.join.rows.right_facts import TableFacts
 from dfjoin.store.table import LakeTable
-from dfjoin.values import measures
+from dfjoin.values import profile
 from dfjoin.values.header_meaning import number_meaning
 from tests.benchmarks.watched import setting
 
@@ -40,7 +40,7 @@ class Labelled(NamedTuple):
     source: str
     table: str
     name: str
-    numbers: measures.NumberColumn
+    numbers: profile.NumberColumn
     is_measure: bool
 
 
@@ -56,7 +56,7 @@ def labelled(lake: dfjoin.Lake) -> list[Labelled]:
 
 def wrong(columns: list[Labelled], told: Callable[[Labelled], bool] | None = None) -> np.ndarray:
     """Tell of each column whether it is taken for the other; `told` may tell that a column is a code."""
-    answers = [measures.is_measured(one.name, one.numbers) and not (told is not None and told(one)) for one in columns]
+    answers = [profile.is_measured(one.name, one.numbers) and not (told is not None and told(one)) for one in columns]
     return np.array([answer != one.is_measure for answer, one in zip(answers, columns, strict=True)])
 
 
@@ -74,10 +74,10 @@ def report(name: str, columns: list[Labelled], errors: np.ndarray) -> None:
 
 def cross_validated(columns: list[Labelled], name: str, values: tuple[float, ...]) -> np.ndarray:
     """The errors on each source with the value of a constant that costs least on the others; at a tie as it is."""
-    present = getattr(measures, name)
+    present = getattr(profile, name)
     by_value = []
     for value in (present, *values):
-        with setting([(measures, name)], value):
+        with setting([(profile, name)], value):
             by_value.append(wrong(columns))
     table = np.array(by_value)
     sources = np.array([one.source for one in columns])
@@ -128,10 +128,10 @@ def main() -> None:
         if is_wrong:
             print(f"    {'measure' if one.is_measure else 'code':8s}{one.name} of {one.table}")
     for name, (neutral, others) in CONSTANTS.items():
-        with setting([(measures, name)], neutral):
+        with setting([(profile, name)], neutral):
             report(f"{name} neutral", columns, wrong(columns))
         for value in others:
-            with setting([(measures, name)], value):
+            with setting([(profile, name)], value):
                 report(f"{name} = {value:g}", columns, wrong(columns))
         report(f"{name} chosen by other sources", columns, cross_validated(columns, name, (neutral, *others)))
     for least in (0.9, 1.0):

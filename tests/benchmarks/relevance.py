@@ -25,10 +25,9 @@ from dfjoin.kernels.lists.usefulness import FEATURES
 from dfjoin.search.exact.searcher import MatchedQuery
 from dfjoin.search.params import search_params
 from dfjoin.search.query import make_query
-from dfjoin.search.usefulness import shared_evidence
-from dfjoin.search.usefulness.features import families_of, features_of, query_facts
+from dfjoin.search.usefulness import features
+from dfjoin.search.usefulness.features import count_evidence, families_of, features_of, query_facts
 from dfjoin.search.usefulness.model import MODEL_FILE, LinearModel, UsefulnessModel, model
-from dfjoin.search.usefulness.shared_evidence import count_evidence
 from tests.benchmarks.number_cases import number_cases
 
 _OF_GAIN = (
@@ -81,7 +80,7 @@ def _candidates(lake, frame: pd.DataFrame, label, own_table: str) -> pd.DataFram
     matched, params = MatchedQuery(snapshot, query.values), search_params(threshold=0.0)
     evidence, _ = count_evidence(snapshot, matched, params)
     found, _ = features_of(snapshot, query_facts(query), evidence, model().numbers)
-    with mock.patch.object(shared_evidence, "weigh_values", _weigh_in_small_lake):
+    with mock.patch.object(features, "weigh_values", _weigh_in_small_lake):
         in_table, _ = count_evidence(snapshot, matched, params)
         alone, _ = features_of(snapshot, query_facts(query), in_table, model().numbers)
     alone[:, FEATURES.index("same_folder")] = 0.0  # all tables lie in one folder

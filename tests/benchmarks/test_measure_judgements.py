@@ -13,7 +13,7 @@ def test_each_column_has_a_label_and_a_reason_once():
 
 
 def test_a_constant_is_chosen_by_other_sources():
-    from dfjoin.values.measures import number_column
+    from dfjoin.values.profile import number_column
 
     unique, few = (number_column(pd.Series(range(3, 3 * n, 3)).to_numpy(float), is_exact=True) for n in (60, 20))
     columns = [Labelled(source, "t", "n", unique, False) for source in "abc"] + [Labelled("a", "t", "n", few, False)]

@@ -67,11 +67,11 @@ THRESHOLDS = (
     Threshold("dfjoin.values.shares", "FEW", (2, 6)),
     Threshold("dfjoin.values.shares", "ENOUGH", (5, 20)),
     Threshold("dfjoin.values.shares", "MANY", (10, 40)),
-    Threshold("dfjoin.join.relation.similar_keys", "_MANY_SHAPES", (50, 200)),
-    Threshold("dfjoin.join.relation.similar_keys", "_MIN_LENGTH", (2, 4)),
-    Threshold("dfjoin.join.relation.explained_columns", "_ALIKE", (0.6, 0.8)),
+    Threshold("dfjoin.join.relation.pair_keys", "_MANY_SHAPES", (50, 200)),
+    Threshold("dfjoin.join.relation.pair_keys", "_MIN_LENGTH", (2, 4)),
+    Threshold("dfjoin.join.relation.pair_keys", "_ALIKE", (0.6, 0.8)),
     Threshold("dfjoin.join.relation.break_ties", "_MARGIN", (1.0, 4.0)),
-    Threshold("dfjoin.join.element_keys", "_MIN_LISTS", (3, 10)),
+    Threshold("dfjoin.join.keys", "_MIN_LISTS", (3, 10)),
     Threshold("dfjoin.join.relation.frame_relation", "_LEFT_OVER", (0.0, 0.1)),
     Threshold("dfjoin.join.relation.key_evidence", "_SHORT", (2.5, 5.0)),
     Threshold("dfjoin.join.relation.key_evidence", "_MIN_ROWS", (4, 16)),
@@ -103,7 +103,7 @@ THRESHOLDS = (
     Threshold("dfjoin.transform.relations.relate_numbers", "_MIN_BITS_GIVEN", (3.0, 10.0)),
     Threshold("dfjoin.transform.relations.relate_numbers", "_FALLING_SCORE", (1.0, 1.8)),
     Threshold("dfjoin.transform.relations.linear_search", "_CHOICE_BITS", (0.0, 5.0)),
-    Threshold("dfjoin.transform.relations.number_columns", "_STEP_BITS", (1.0, 6.0)),
+    Threshold("dfjoin.transform.relations.relate_numbers", "_STEP_BITS", (1.0, 6.0)),
 )
 
 

@@ -16,7 +16,7 @@ import pandas as pd
 
 import dfjoin
 from dfjoin.errors import ConcurrentCommitError
-from dfjoin.index.versions import list_versions
+from dfjoin.index.commit import list_versions
 from tests import oracles
 
 WORDS = [f"w{i}" for i in range(50)]

@@ -5,7 +5,7 @@ import xml.etree.ElementTree as ET
 import numpy as np
 import pandas as pd
 
-from dfjoin.containment.graph_files import write_graphml
+from dfjoin.containment.join_graph import write_graphml
 
 SPACE = "{http://graphml.graphdrawing.org/xmlns}"
 

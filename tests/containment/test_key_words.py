@@ -3,9 +3,8 @@
 import numpy as np
 import pytest
 
-from dfjoin.containment.key_words import tell_roles, without_relations
-from dfjoin.kernels.texts.header_words import UNSPECIFIC
-from dfjoin.kernels.texts.key_names import NamedColumns
+from dfjoin.containment.key_features import tell_roles, without_relations
+from dfjoin.kernels.texts.header_words import UNSPECIFIC, NamedColumns
 from dfjoin.values.header_meaning import headers_of
 
 

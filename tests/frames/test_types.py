@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 import dfjoin
-from dfjoin.frames.duckdb_frames import DuckdbFrames
+from dfjoin.frames.frame_kinds import DuckdbFrames
 
 D = decimal.Decimal
 KEYS = ["a", "b", "c"]

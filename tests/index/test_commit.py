@@ -11,10 +11,9 @@ import pytest
 import dfjoin
 from dfjoin.errors import ConcurrentCommitError, IndexNotFoundError
 from dfjoin.index import commit as module
-from dfjoin.index.commit import Uncommitted, commit, commit_change
+from dfjoin.index.commit import Uncommitted, commit, commit_change, list_versions, read_manifest
 from dfjoin.index.file_store import FileStore
 from dfjoin.index.manifest import Manifest, SegmentMeta
-from dfjoin.index.versions import list_versions, read_manifest
 from dfjoin.types import IndexSettings, Root
 
 

@@ -8,7 +8,7 @@ import pytest
 
 import dfjoin
 from dfjoin.errors import ConcurrentCommitError
-from dfjoin.index import commit, components, segment_writer, versions
+from dfjoin.index import commit, components, segment_writer
 from dfjoin.ingest import build as build_module
 from dfjoin.ingest import driver, engine, requests
 from dfjoin.ingest import merge_task as merge
@@ -72,7 +72,7 @@ class TestInterrupted:
             raise_at(patch, step, error)
             with pytest.raises(error, match="stopped by the test"):
                 build(NEW, index, if_exists="replace")
-        assert versions.list_versions(index) == [1]
+        assert commit.list_versions(index) == [1]
         assert answers(dfjoin.open_lake(index)) == answers(opened) == OLD_ANSWERS
         assert opened.verify() == [] and opened.table("a")["c"].tolist() == ["p", "q", "old"]
         lake = build(NEW, index, if_exists="replace")

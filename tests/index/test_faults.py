@@ -16,8 +16,8 @@ import pytest
 import dfjoin
 from dfjoin.errors import DfjoinError, IndexCorruptedError, IndexFormatError
 from dfjoin.index import commit as commit_module
+from dfjoin.index.commit import list_versions
 from dfjoin.index.manifest import seal
-from dfjoin.index.versions import list_versions
 from tests.benchmarks.crash import orphans, run_crashes
 from tests.benchmarks.mutate import prepare, run_mutations
 from tests.benchmarks.writers import run_writers

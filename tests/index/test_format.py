@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import dfjoin
-from dfjoin.index import catalog, components, layout, manifest
+from dfjoin.index import catalog, components, manifest
 from dfjoin.types import IndexSettings
 from dfjoin.values.normalize import normalize_column
 from tests.index import format_reader
@@ -123,7 +123,7 @@ def test_canonical_values(text, day_first):
 def test_what_a_reader_must_refuse_both_refuse(tmp_path, change):
     index = tmp_path / "index"
     shutil.copytree(COMPAT / "v1" / "index", index)
-    path = layout.manifest_path(index, 3)
+    path = components.manifest_path(index, 3)
     values = json.loads(path.read_text("utf-8"))
     component = values["segments"][0]["groups"][0]["components"][0]
     if change == "crc32":
@@ -165,7 +165,14 @@ def test_every_component_and_field_is_in_the_text():
         assert f"`{name}` ({component.dtype.name})" in TEXT
     for group in components.GROUPS:
         assert f"## Group `{group}`" in TEXT
-    for directory in (layout.MANIFESTS, layout.SEGMENTS, layout.TOMBSTONES, layout.FRAMES, layout.RUNS, layout.MODELS):
+    for directory in (
+        components.MANIFESTS,
+        components.SEGMENTS,
+        components.TOMBSTONES,
+        components.FRAMES,
+        components.RUNS,
+        components.MODELS,
+    ):
         assert f"<index>/{directory}/" in TEXT
 
 

@@ -9,8 +9,8 @@ import pandas as pd
 import pytest
 
 import dfjoin
-from dfjoin.index import layout
-from dfjoin.index.layout import holds_index, is_mark_of, manifest_path, tombstones_file, version_of
+from dfjoin.index import components
+from dfjoin.index.components import holds_index, is_mark_of, manifest_path, tombstones_file, version_of
 
 
 @pytest.mark.parametrize("version", [1, 42, 10**19])
@@ -38,12 +38,14 @@ def test_an_index_is_known_by_two_directories():
 
 def test_names_stand_nowhere_else():
     """A second place that spells a name would go its own way one day."""
-    names = {layout.TOMBSTONES, layout.FRAMES, layout.RUNS, layout.CATALOG_FILE, layout.MANIFESTS}
+    names = {components.TOMBSTONES, components.FRAMES, components.RUNS, components.CATALOG_FILE, components.MANIFESTS}
     places = set()
     for path in Path(dfjoin.__file__).parent.rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text("utf-8"))):
             if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Div) and isinstance(node.right, ast.Constant):
-                places |= {(path.name, node.right.value)} if node.right.value in names | {layout.SEGMENTS} else set()
+                places |= (
+                    {(path.name, node.right.value)} if node.right.value in names | {components.SEGMENTS} else set()
+                )
     assert places == set()
 
 
@@ -72,7 +74,7 @@ class TestPermissions:
         assert modes_below(changed(index).path) == {"0o750", "0o640"}
 
     def test_a_file_that_exists_is_not_created(self, tmp_path):
-        with layout.create_file(tmp_path / "x") as stream:
+        with components.create_file(tmp_path / "x") as stream:
             stream.write(b"1")
         with pytest.raises(FileExistsError):
-            layout.create_file(tmp_path / "x")
+            components.create_file(tmp_path / "x")

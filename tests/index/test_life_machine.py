@@ -17,7 +17,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 import dfjoin
 from dfjoin.errors import ConcurrentCommitError, InvalidParameterError, TableNotFoundError
 from dfjoin.index import commit as commit_module
-from dfjoin.index.versions import list_versions
+from dfjoin.index.commit import list_versions
 from dfjoin.search.params import PLANS
 from tests import oracles
 

@@ -14,11 +14,9 @@ from dfjoin.errors import (
     IndexCorruptedError,
     IndexVersionError,
 )
-from dfjoin.index.commit import commit
-from dfjoin.index.components import GROUPS, ComponentMeta
-from dfjoin.index.layout import manifest_path
+from dfjoin.index.commit import commit, list_versions, read_manifest
+from dfjoin.index.components import GROUPS, ComponentMeta, manifest_path
 from dfjoin.index.manifest import FEATURES, GroupMeta, Manifest, SegmentMeta, seal
-from dfjoin.index.versions import list_versions, read_manifest
 from dfjoin.types import IndexSettings, Root
 
 

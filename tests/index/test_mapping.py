@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 import dfjoin
-from dfjoin.index.mapping import advise_willneed, forget_pages, is_mapped, map_file, map_npy
+from dfjoin.index.component_files import advise_willneed, forget_pages, is_mapped, map_file, map_npy
 
 
 @pytest.mark.parametrize(

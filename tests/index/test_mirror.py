@@ -14,9 +14,9 @@ import dfjoin
 from dfjoin.errors import ConcurrentCommitError, IndexCorruptedError, IndexNotFoundError, InvalidParameterError
 from dfjoin.index import commit as commit_module
 from dfjoin.index import mirror as module
+from dfjoin.index.commit import read_manifest
 from dfjoin.index.file_store import FileStore
 from dfjoin.index.mirror import index_place, index_uri, mirror_of
-from dfjoin.index.versions import read_manifest
 from dfjoin.ingest import source as source_module
 from tests.conftest import PROJECT
 

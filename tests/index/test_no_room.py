@@ -9,7 +9,7 @@ import pytest
 
 import dfjoin
 from dfjoin.errors import DfjoinError, IndexWriteError
-from dfjoin.index.versions import list_versions
+from dfjoin.index.commit import list_versions
 from tests.store.lakes import OPTIONS, orphans
 
 resource = pytest.importorskip("resource")

@@ -16,13 +16,12 @@ from dfjoin.errors import (
 )
 from dfjoin.index import commit as commit_module
 from dfjoin.index.column_values import tokens_of_column
-from dfjoin.index.commit import commit
+from dfjoin.index.commit import commit, read_manifest
 from dfjoin.index.component_files import write_component
 from dfjoin.index.components import SIGNATURES
 from dfjoin.index.manifest import Manifest
 from dfjoin.index.segment import Segment
 from dfjoin.index.signatures import SizeCounts, add_sizes, cut_partitions, partition_slots, read_signatures
-from dfjoin.index.versions import read_manifest
 from dfjoin.kernels.sets.minhash import sign_hashes
 from dfjoin.types import IndexSettings
 

@@ -11,7 +11,7 @@ import dfjoin
 from dfjoin.errors import IndexCorruptedError, TableNotFoundError
 from dfjoin.index.commit import commit
 from dfjoin.index.manifest import SegmentMeta
-from dfjoin.index.tombstones import read_alive, write_alive
+from dfjoin.index.segment import read_alive, write_alive
 
 
 def meta_of(entry, n_columns=4):

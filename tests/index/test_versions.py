@@ -4,9 +4,8 @@ import pytest
 
 import dfjoin
 from dfjoin.errors import IndexCorruptedError, IndexNotFoundError, InvalidParameterError
-from dfjoin.index.commit import commit
+from dfjoin.index.commit import commit, latest_version, list_versions, read_manifest
 from dfjoin.index.manifest import Manifest
-from dfjoin.index.versions import latest_version, list_versions, read_manifest
 from dfjoin.types import IndexSettings
 
 

@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 
 from dfjoin.errors import EngineError
-from dfjoin.index.layout import make_directories, run_directory
+from dfjoin.index.components import make_directories, run_directory
 from dfjoin.ingest import apart as module
 from dfjoin.ingest.apart import FilePart, carry_out_apart, keep_file, request_places
 from dfjoin.ingest.requests import execute, head_of, merge_request, read_meta, read_segment, run_request

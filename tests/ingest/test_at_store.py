@@ -10,7 +10,7 @@ import dfjoin
 from dfjoin.errors import InvalidParameterError
 from dfjoin.index import mirror as module
 from dfjoin.index.commit import scratch_directory
-from dfjoin.index.layout import make_directories, run_directory
+from dfjoin.index.components import make_directories, run_directory
 from dfjoin.index.mirror import index_place
 from dfjoin.ingest import at_store, embed_driver
 from dfjoin.ingest.at_store import store_place

@@ -7,7 +7,7 @@ import pytest
 
 import dfjoin
 from dfjoin.errors import InvalidParameterError, InvalidTypeError, TableReadError
-from dfjoin.index.versions import read_manifest
+from dfjoin.index.commit import read_manifest
 from dfjoin.ingest.build import build, find_base
 from dfjoin.ingest.build_options import BuildOptions, index_settings
 

@@ -10,8 +10,8 @@ import pytest
 
 import dfjoin
 from dfjoin.errors import TableReadError
-from dfjoin.sources import fingerprint as fingerprint_module
 from dfjoin.sources import parquet_reader
+from dfjoin.sources import roots as fingerprint_module
 
 OPTIONS = {"engine": "inline", "progress": False}
 QUERY = pd.DataFrame({"key": ["n 1", "n 2", "n 3", "na", "na", "4", "yes"], "more": range(7)})

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dfjoin.index.layout import make_directories, run_directory
+from dfjoin.index.components import make_directories, run_directory
 from dfjoin.index.segment import Segment
 from dfjoin.ingest.merge_task import decided_part, merge_into_segment
 from dfjoin.ingest.read_task import TableFeed, build_part, build_run

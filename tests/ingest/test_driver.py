@@ -13,8 +13,8 @@ from dfjoin.ingest import driver
 from dfjoin.ingest.build_options import BuildOptions
 from dfjoin.ingest.driver import freeze_partitions, write_segments
 from dfjoin.ingest.engine import InlineEngine
+from dfjoin.ingest.row_spool import TableSpool
 from dfjoin.ingest.source import Input, gather
-from dfjoin.ingest.table_spool import TableSpool
 from dfjoin.types import IndexSettings, Root, SkippedFile, TableSource
 
 OPTIONS = BuildOptions(None, "inline", progress=False)

@@ -17,7 +17,7 @@ from dfjoin.index.catalog import (
     reason_of,
     write_catalog,
 )
-from dfjoin.index.tombstones import write_alive
+from dfjoin.index.segment import write_alive
 from dfjoin.ingest.merge_task import merge_catalogs, merge_segments
 
 

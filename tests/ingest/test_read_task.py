@@ -9,7 +9,7 @@ import pytest
 
 from dfjoin.errors import TableReadError
 from dfjoin.index.catalog import Catalog
-from dfjoin.index.layout import CATALOG_FILE, make_directories, run_directory
+from dfjoin.index.components import CATALOG_FILE, make_directories, run_directory
 from dfjoin.index.runs import read_run
 from dfjoin.ingest.read_task import TableFeed, build_part, build_run, feeds_of_file
 from dfjoin.sources.listing import list_tables

@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 
 from dfjoin.errors import TableReadError
-from dfjoin.index.layout import make_directories, run_directory, segment_directory
+from dfjoin.index.components import make_directories, run_directory, segment_directory
 from dfjoin.ingest.requests import execute, merge_request, read_meta, read_segment, run_request
 from dfjoin.sources.listing import list_tables
 from dfjoin.types import IndexSettings

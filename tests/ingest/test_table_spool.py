@@ -3,9 +3,9 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dfjoin.ingest import table_spool as module
+from dfjoin.ingest import row_spool as module
 from dfjoin.ingest.balance import estimated_bytes
-from dfjoin.ingest.table_spool import TableSpool
+from dfjoin.ingest.row_spool import TableSpool
 from dfjoin.types import Root, TableSource
 
 ROOTS = (Root(0, "r", "/r"), Root(7, "s", "/s"))

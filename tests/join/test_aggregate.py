@@ -24,7 +24,7 @@ from dfjoin.join.aggregate import (
     nullable_column,
     take_rows,
 )
-from dfjoin.values.measures import is_measured, number_column
+from dfjoin.values.profile import is_measured, number_column
 from tests.oracles.join import n_disagreeing, statistic
 
 N_KEYS = 4

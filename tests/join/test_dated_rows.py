@@ -7,9 +7,8 @@ import pytest
 import dfjoin
 from dfjoin.errors import ColumnNotFoundError, InvalidParameterError, JoinExpansionError
 from dfjoin.join.lakes.lake_candidates import date_columns
-from dfjoin.join.lakes.path_search import PathOptions
+from dfjoin.join.lakes.path_search import PathOptions, reach_tables
 from dfjoin.join.lakes.table_hops import ReachedTable
-from dfjoin.join.lakes.table_paths import reach_tables
 from dfjoin.join.plan import JoinPlan, JoinStep
 from dfjoin.join.rows import dated_rows
 

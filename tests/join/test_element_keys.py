@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dfjoin.errors import InvalidParameterError, InvalidTypeError
-from dfjoin.join.element_keys import ElementKeys, find_elements, match_elements
+from dfjoin.join.keys import ElementKeys, find_elements, match_elements
 from dfjoin.values.unicode import normalize_text
 
 KEYS = ["ann", "bob", "cid", "dan", "eve", "fay", "gus", "hal"]

@@ -6,7 +6,7 @@ import pyarrow as pa
 import pytest
 
 from dfjoin.fuzzy.result import FuzzyJoin
-from dfjoin.join.relation.explained_columns import keep_explained
+from dfjoin.join.relation.pair_keys import keep_explained
 
 FIRSTS = ["Ann", "Bob", "Cid", "Dee", "Eva", "Fay", "Gus", "Hal", "Ivy", "Jon"]
 LASTS = ["Smith", "Jones", "Brown", "White", "Green", "Black", "Stone", "Woods", "Marsh", "Field"]

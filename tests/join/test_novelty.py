@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 import dfjoin
 from dfjoin.errors import DfjoinWarning
 from dfjoin.join.keys import KeyColumns
-from dfjoin.join.lakes.novelty import IndexedKey, adds_columns, adds_columns_by_index
+from dfjoin.join.lakes.lake_candidates import IndexedKey, adds_columns, adds_columns_by_index
 from dfjoin.types import IndexSettings
 from tests.oracles.join import adds_columns as oracle_adds_columns
 

@@ -5,9 +5,8 @@ import pandas as pd
 import pytest
 
 from dfjoin.errors import ColumnNotFoundError, InvalidParameterError
-from dfjoin.join.lakes.path_search import PathOptions
+from dfjoin.join.lakes.path_search import PathOptions, reach_tables
 from dfjoin.join.lakes.table_hops import ReachedTable, path_keys
-from dfjoin.join.lakes.table_paths import reach_tables
 
 LANDS = [f"{a}{b}{c}ia" for a in "bd" for b in ("ar", "el", "os") for c in "klmnr"]
 YEARS = np.arange(1990, 2010)

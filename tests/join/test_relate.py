@@ -10,11 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dfjoin.join.options import JoinOptions
+from dfjoin.join.plan import SavedRelation
 from dfjoin.join.relation import relate as relate_module
 from dfjoin.join.relation.key_relation import KINDS, KeyPairs, distinct_keys
 from dfjoin.join.relation.pair_keys import texts_to_compare
 from dfjoin.join.relation.relate import relate, relate_again
-from dfjoin.join.saved_relation import SavedRelation
 from dfjoin.programs.part_operators import Split
 from dfjoin.programs.program import Program
 from dfjoin.programs.program_pieces import Extract

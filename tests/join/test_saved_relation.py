@@ -9,7 +9,7 @@ import pytest
 
 import dfjoin
 from dfjoin.errors import ColumnNotFoundError, DfjoinWarning, InvalidParameterError, InvalidTypeError
-from dfjoin.join.saved_relation import SavedRelation
+from dfjoin.join.plan import SavedRelation
 
 FIRST = ["ann", "bob", "cid", "dee", "eva", "fay", "gus", "hal", "ivy", "jon", "kim", "lee"]
 LAST = ["smith", "jones", "brown", "white", "green", "black", "stone", "woods", "marsh", "field", "hill", "reed"]

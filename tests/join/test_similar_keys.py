@@ -4,8 +4,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from dfjoin.join.relation import similar_keys
-from dfjoin.join.relation.similar_keys import choose_similar_keys, is_named_by_words
+from dfjoin.join.relation import pair_keys
+from dfjoin.join.relation.pair_keys import choose_similar_keys, is_named_by_words
 from dfjoin.transform.evidence.prepared_columns import Column
 
 BIRDS = [
@@ -91,7 +91,7 @@ def test_words_of_other_alphabets_count():
 
 @pytest.mark.parametrize("n", [12, 300, 40_000])
 def test_the_number_of_rows_does_not_matter(n, monkeypatch):
-    monkeypatch.setattr(similar_keys, "_MAX_WORDS", 500)
+    monkeypatch.setattr(pair_keys, "_MAX_WORDS", 500)
     rng = np.random.default_rng(n)
     letters = np.array(list("abcdefghijklmnopqrstuvwxyz"))
     words = ["".join(word) for word in rng.choice(letters, (2 * n, 6))]
@@ -152,6 +152,6 @@ def test_slices_of_arrays_are_read_from_their_offset():
 def test_the_share_of_common_words_is_one_of_the_column_with_less_weight():
     few = np.array([1, 2, 4], np.uint64), np.array([1.0, 1.0, 2.0])
     many = np.array([1, 2, 3, 9, 12], np.uint64), np.array([1.0, 0.5, 3.0, 4.0, 7.0])
-    assert similar_keys._shared_weight(few, many) == similar_keys._shared_weight(many, few) == 1.5 / 4
+    assert pair_keys._shared_weight(few, many) == pair_keys._shared_weight(many, few) == 1.5 / 4
     nothing = np.array([], np.uint64), np.array([])
-    assert similar_keys._shared_weight(few, nothing) == 0
+    assert pair_keys._shared_weight(few, nothing) == 0

@@ -6,9 +6,8 @@ import pytest
 
 from dfjoin.errors import ColumnNotFoundError, InvalidParameterError, InvalidTypeError, TableNotFoundError
 from dfjoin.join.keys import KeyColumns
-from dfjoin.join.lakes.path_search import PathOptions
+from dfjoin.join.lakes.path_search import PathOptions, reach_tables
 from dfjoin.join.lakes.table_hops import ReachedTable, UnreachedTable
-from dfjoin.join.lakes.table_paths import reach_tables
 from dfjoin.join.options import join_options
 from dfjoin.join.plan import JoinStep
 from dfjoin.join.rows.report import JoinAccount

@@ -17,27 +17,13 @@ import numpy as np
 import pytest
 from numba import config
 
-from dfjoin.kernels.numba import (
-    cache_file,
-    compile_turn,
-    compile_watch,
-    held_interrupts,
-    kernel_cache,
-    kernel_compiler,
-    kernel_sources,
-    shipped_kernels,
-)
+from dfjoin.kernels.numba import kernel_cache, kernel_compiler, shipped_kernels
 from dfjoin.kernels.numba._compile import njit_inner, njit_lean
 
 MODULES = (
     sys.modules["dfjoin.kernels.numba._compile"],
-    cache_file,
-    compile_turn,
-    compile_watch,
-    held_interrupts,
     kernel_cache,
     kernel_compiler,
-    kernel_sources,
     shipped_kernels,
 )
 """What a package of kernels needs to be compiled."""
@@ -385,7 +371,7 @@ def test_a_full_disk_costs_the_cache_and_not_the_result(monkeypatch):
     def fail(*_):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(cache_file.KernelCacheFile, "save", fail)
+    monkeypatch.setattr(kernel_cache.KernelCacheFile, "save", fail)
     assert twice(21) == 42
 
 

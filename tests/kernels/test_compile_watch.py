@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 from numba import config, njit
 
-from dfjoin.kernels.numba import compile_watch
-from dfjoin.kernels.numba._compile import watch
-from dfjoin.kernels.numba.compile_watch import CompileWatch
+from dfjoin.kernels.numba import _compile
+from dfjoin.kernels.numba._compile import CompileWatch, watch
 
 
 class Clock:
@@ -21,7 +20,7 @@ class Clock:
 @pytest.fixture
 def clock(monkeypatch):
     clock = Clock()
-    monkeypatch.setattr(compile_watch, "time", clock)
+    monkeypatch.setattr(_compile, "time", clock)
     return clock
 
 

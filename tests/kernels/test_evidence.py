@@ -22,7 +22,7 @@ from dfjoin.kernels.lists.evidence import (
     weigh_values,
 )
 from dfjoin.kernels.records import Lists, as_read_only
-from dfjoin.values.value_set import pack_strings
+from dfjoin.values.normalize import pack_strings
 from tests.oracles.usefulness import usual_holding
 
 N_COLUMNS = 7

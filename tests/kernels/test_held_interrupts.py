@@ -7,8 +7,7 @@ import pytest
 from numba import config
 from numba.core import event
 
-from dfjoin.kernels.numba._compile import njit
-from dfjoin.kernels.numba.held_interrupts import holding_interrupts
+from dfjoin.kernels.numba._compile import holding_interrupts, njit
 
 
 @pytest.fixture(autouse=True)

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 import dfjoin.kernels
-from dfjoin.kernels.numba.kernel_sources import KernelSources
+from dfjoin.kernels.numba.kernel_cache import KernelSources
 
 KERNELS = Path(dfjoin.kernels.__file__).parent
 

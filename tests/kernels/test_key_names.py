@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from dfjoin.kernels.texts.key_names import NAME_FEATURES, NamedColumns, compare_names
+from dfjoin.kernels.texts.header_words import NAME_FEATURES, NamedColumns, compare_names
 from dfjoin.values.header_meaning import headers_of
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from dfjoin.kernels.lists.shown_hits import Families, FoldedHits, TableColumns, fold_families, list_new_columns
+from dfjoin.kernels.lists.evidence import Families, FoldedHits, TableColumns, fold_families, list_new_columns
 
 COUNTED = ("useful", "matched", "n_rows")
 

@@ -3,7 +3,7 @@
 import pandas as pd
 
 import dfjoin
-from dfjoin.search.result_frame import RESULT_COLUMNS
+from dfjoin.search.candidates import RESULT_COLUMNS
 
 DTYPES = {
     "matched": "int64", "containment": "float64", "jaccard": "float64", "query_cardinality": "int64",

@@ -2,8 +2,7 @@
 
 import pandas as pd
 
-from dfjoin.search.key_query import make_key_query
-from dfjoin.search.query import make_query
+from dfjoin.search.query import make_key_query, make_query
 from dfjoin.types import IndexSettings
 
 

@@ -6,7 +6,7 @@ import pytest
 
 import dfjoin
 from dfjoin.errors import ColumnNotFoundError
-from dfjoin.search import result_frame
+from dfjoin.search import candidates
 from dfjoin.search.candidates import JoinCandidates
 from tests.search.searching import check_dtypes, find
 
@@ -163,7 +163,7 @@ class TestFrame:
     @pytest.mark.parametrize("options", [{}, {"weighted": True}])
     def test_the_way_of_pandas_2_gives_the_same_frame(self, lake, monkeypatch, options):
         expected = find(["a", "B", "b", None, "q", "r"], lake, **options)
-        monkeypatch.setattr(result_frame, "create_dataframe_from_blocks", None)
+        monkeypatch.setattr(candidates, "create_dataframe_from_blocks", None)
         hits = find(["a", "B", "b", None, "q", "r"], lake, **options)
         assert type(hits) is type(expected) is JoinCandidates
         pd.testing.assert_frame_equal(hits, expected)

@@ -14,11 +14,9 @@ from dfjoin.search.column_search import make_result, search_column
 from dfjoin.search.hits import Hits
 from dfjoin.search.params import search_params
 from dfjoin.search.query import make_query
-from dfjoin.search.segment_groups import group_segments
-from dfjoin.search.usefulness.features import query_facts
-from dfjoin.search.usefulness.shared_evidence import SharedEvidence
-from dfjoin.search.value_ranges import LongQuery, ValueSummary, count_values, rank_ranges
-from dfjoin.values.value_set import keep_values
+from dfjoin.search.segment_groups import LongQuery, ValueSummary, count_values, group_segments, rank_ranges
+from dfjoin.search.usefulness.features import SharedEvidence, query_facts
+from dfjoin.values.normalize import keep_values
 
 QUERIES = {
     "words": [f"w{i:02}" for i in range(30)] * 2 + [None, "w99"],

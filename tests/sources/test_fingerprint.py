@@ -3,8 +3,8 @@ from hashlib import blake2b
 import pytest
 from pyarrow import fs
 
-from dfjoin.sources import fingerprint as module
-from dfjoin.sources.fingerprint import fingerprint, fingerprint_bytes
+from dfjoin.sources import roots as module
+from dfjoin.sources.roots import fingerprint, fingerprint_bytes
 
 LOCAL = fs.LocalFileSystem()
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from dfjoin.sources.header_rows import CellKind, find_header, join_headers, kind_of_cell
+from dfjoin.sources.sniff import CellKind, find_header, join_headers, kind_of_cell
 
 
 def found(text, given=None):

@@ -10,7 +10,7 @@ from pyarrow import fs
 import dfjoin
 from dfjoin._validation import strip_credentials
 from dfjoin.errors import IndexNotFoundError, IndexWriteError, InvalidParameterError, TableChangedError
-from dfjoin.index.object_store import ATTEMPTS
+from dfjoin.index.file_store import ATTEMPTS
 from dfjoin.sources.roots import is_opened_with_credentials
 from tests.sources.faulty_proxy import FaultyProxy
 

@@ -15,10 +15,10 @@ from pyarrow import parquet
 from dfjoin.errors import ColumnNotFoundError, TableReadError
 from dfjoin.sources import delimited, delimited_reader, json_reader
 from dfjoin.sources.encodings import SAMPLE_BYTES
-from dfjoin.sources.fingerprint import fingerprint_bytes
 from dfjoin.sources.listing import list_tables
 from dfjoin.sources.one_table import read_table
 from dfjoin.sources.readers import current_fingerprint, open_table
+from dfjoin.sources.roots import fingerprint_bytes
 from dfjoin.sources.table_reader import TableReader
 from dfjoin.types import Dialect
 

@@ -17,7 +17,7 @@ import dfjoin
 from dfjoin.errors import InvalidParameterError, TableReadError
 from dfjoin.sources.listing import list_tables
 from dfjoin.sources.readers import current_fingerprint, open_table
-from dfjoin.sources.table_versions import split_version
+from dfjoin.sources.roots import split_version
 from tests.sources import zoo
 
 FIRST = pa.table({"id": [1, 2, 3, 4], "city": ["Rome", "Oslo", "Lima", "Kyiv"], "part": ["a", "a", "b", "b"]})

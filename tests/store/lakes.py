@@ -4,7 +4,7 @@ import pandas as pd
 
 import dfjoin
 from dfjoin.index import commit as commit_module
-from dfjoin.index.versions import list_versions
+from dfjoin.index.commit import list_versions
 from dfjoin.search.params import PLANS
 
 OPTIONS = {"engine": "inline", "progress": False}

@@ -16,7 +16,7 @@ from dfjoin.errors import (
     TableReadError,
 )
 from dfjoin.index import commit as commit_module
-from dfjoin.index.versions import list_versions
+from dfjoin.index.commit import list_versions
 from tests.store.lakes import (
     OPTIONS,
     all_answers,

@@ -11,7 +11,7 @@ import dfjoin
 from dfjoin.errors import (
     InvalidParameterError,
 )
-from dfjoin.index.layout import manifest_path
+from dfjoin.index.components import manifest_path
 from tests.store.lakes import OPTIONS, all_answers, frame, names
 
 

@@ -11,9 +11,9 @@ from dfjoin.errors import (
     IndexNotFoundError,
     IndexVersionError,
 )
-from dfjoin.index.layout import manifest_path
+from dfjoin.index.commit import list_versions
+from dfjoin.index.components import manifest_path
 from dfjoin.index.manifest import seal
-from dfjoin.index.versions import list_versions
 from tests.store.lakes import (
     OPTIONS,
     all_answers,

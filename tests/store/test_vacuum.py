@@ -16,11 +16,11 @@ from dfjoin.errors import (
     InvalidTypeError,
 )
 from dfjoin.index import commit as commit_module
-from dfjoin.index import versions as versions_module
+from dfjoin.index import commit as versions_module
+from dfjoin.index.commit import list_versions, read_manifest
+from dfjoin.index.components import manifest_path
 from dfjoin.index.file_store import FileStore
-from dfjoin.index.layout import manifest_path
 from dfjoin.index.manifest import seal
-from dfjoin.index.versions import list_versions, read_manifest
 from dfjoin.store import vacuum
 from tests.store.lakes import (
     OPTIONS,

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from dfjoin.values.measures import is_measured, number_column
+from dfjoin.values.profile import is_measured, number_column
 
 
 def _is_measured(name, values, is_exact=True):

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dfjoin.values.names import clean_names
+from dfjoin.values.header_meaning import clean_names
 
 
 @given(st.lists(st.sampled_from(["a", " a ", "a.1", "a.2", "", "b\nc", "Unnamed: 1", "b c"]), max_size=9))

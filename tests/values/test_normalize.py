@@ -14,8 +14,7 @@ from hypothesis import strategies as st
 from dfjoin.types import IndexSettings
 from dfjoin.values.cells import is_searchable_type
 from dfjoin.values.key_index import Vocabulary
-from dfjoin.values.normalize import normalize_batch, normalize_column, read_dates, unite_value_sets
-from dfjoin.values.value_set import pack_strings
+from dfjoin.values.normalize import normalize_batch, normalize_column, pack_strings, read_dates, unite_value_sets
 from dfjoin.values.zero_padding import pad_integers
 from tests.oracles import canonical
 

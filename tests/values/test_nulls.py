@@ -7,9 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dfjoin.types import IndexSettings
-from dfjoin.values.normalize import normalize_column, settings_for
+from dfjoin.values.normalize import keep_values, normalize_column, settings_for
 from dfjoin.values.nulls import NULL_TEXTS, NullEvidence
-from dfjoin.values.value_set import keep_values
 from tests.index.format_reader import NULL_TEXTS as STATED
 from tests.index.format_reader import nulls_by_evidence
 

@@ -25,8 +25,6 @@ from dfjoin.kernels.sets.subset_tree import (
     start_tree,
 )
 
-__all__ = ["cross_pairs", "partition_pairs", "tree_pairs"]
-
 _SAMPLES = 40
 _IN_A_ROW = 3  # as the paper has it
 _LEVEL_ROOM = 256

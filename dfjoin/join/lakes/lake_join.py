@@ -32,8 +32,6 @@ from dfjoin.store.snapshot import Snapshot, open_snapshot
 from dfjoin.store.table import LakeTable
 from dfjoin.types import IndexSettings
 
-__all__ = ["ColumnChoice", "join_candidates", "join_lake", "join_plan"]
-
 
 class ColumnChoice:
     """The choice of a query column: that whose best acceptable candidate is the best of all.

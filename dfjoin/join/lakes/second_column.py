@@ -14,16 +14,13 @@ from dfjoin.join.options import JoinOptions
 from dfjoin.search.candidates import JoinCandidates
 from dfjoin.search.column_search import search_columns
 from dfjoin.search.found import SearchContext
-from dfjoin.search.key_query import make_key_query
 from dfjoin.search.modes import mode_of
 from dfjoin.search.params import search_params
 from dfjoin.search.period_search import find_period_keys
-from dfjoin.search.query import QueryColumn
+from dfjoin.search.query import QueryColumn, make_key_query
 from dfjoin.search.usefulness.key_columns import reason_against_key
 from dfjoin.search.usefulness.lake_facts import table_headers
 from dfjoin.values.header_meaning import headers_of, is_generic
-
-__all__ = ["KeyOfTwo", "find_key_of_two", "find_second_column"]
 
 _MOST_TRIED = 8
 """Columns of the frame that are tried."""

@@ -12,19 +12,7 @@ from dfjoin.errors import InvalidParameterError
 from dfjoin.join.output_names import stem_of
 from dfjoin.join.plan import JoinStep
 from dfjoin.join.rows.report import JoinAccount
-from dfjoin.search.key_query import joined_names
-
-__all__ = [
-    "FrameKeys",
-    "ReachedTable",
-    "TableHop",
-    "UnreachedTable",
-    "WaitingTables",
-    "path_keys",
-    "path_stem",
-    "path_text",
-    "product",
-]
+from dfjoin.search.query import joined_names
 
 FrameKeys = tuple[tuple[Any, ...], ...]
 """Keys of a frame, each of one column or of several."""

@@ -18,8 +18,6 @@ from dfjoin.search.query import QueryColumn
 from dfjoin.transform.evidence.chance import MIN_BITS, evidence_bits
 from dfjoin.values.key_index import KeyIndex
 
-__all__ = ["break_ties"]
-
 _MAX_UNIQUE = 500
 _MAX_TIED = 200
 _MAX_CELLS = 64

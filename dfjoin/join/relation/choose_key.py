@@ -24,8 +24,6 @@ from dfjoin.search.usefulness.ranking import VERDICTS
 from dfjoin.values.key_index import Vocabulary
 from dfjoin.values.shares import HALF, MOST
 
-__all__ = ["EqualKeys", "choose_equal_keys", "reason_against_padded"]
-
 _MAX_NOTES = 50
 _CHANCE = dict(VERDICTS)["weak"]
 """Integers of a lower score are no key by themselves."""

@@ -17,8 +17,6 @@ from dfjoin.transform.evidence.chance import MIN_BITS, evidence_bits
 from dfjoin.values.header_meaning import is_year_name
 from dfjoin.values.shares import HALF, NEARLY_EVERY
 
-__all__ = ["JointKey", "SharedPair", "find_joint_key"]
-
 _MOST_PARTS = 8
 """Pairs of columns that are combined."""
 _MOST_COLUMNS = 3

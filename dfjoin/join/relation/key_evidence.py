@@ -15,15 +15,6 @@ from dfjoin.search.query import QueryColumn
 from dfjoin.transform.evidence.chance import MIN_BITS, SAMPLE_VALUES, chance_of_match, evidence_bits
 from dfjoin.values.shares import FEW, HALF, MOST, NEARLY_ALL, NEARLY_EVERY, SOME
 
-__all__ = [
-    "is_row_number",
-    "names_agree",
-    "one_sided",
-    "reason_against",
-    "rows_agree",
-    "rows_contradict",
-]
-
 _SHORT = 3.5
 """Mean length of texts up to which they are codes, which meet by accident."""
 _GRID_KINDS = ("integer", "decimal")

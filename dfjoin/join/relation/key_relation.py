@@ -12,14 +12,12 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from dfjoin.fuzzy.result import FuzzyJoin
-from dfjoin.join.element_keys import ElementKeys
-from dfjoin.join.saved_relation import SavedRelation
+from dfjoin.join.keys import ElementKeys
+from dfjoin.join.plan import SavedRelation
 from dfjoin.kernels.sorting import distinct_numbers
 from dfjoin.transform.evidence.prepared_columns import count_distinct
 from dfjoin.transform.evidence.transform_join import TransformJoin
 from dfjoin.values.key_index import KeyIndex, expand_pairs, number_rows
-
-__all__ = ["KINDS", "DistinctKeys", "KeyPairs", "Relation", "distinct_keys", "without_tried"]
 
 KINDS = ("equal", "program", "fuzzy", "reviewed")
 """How a pair of keys was matched, by number."""

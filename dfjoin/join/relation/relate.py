@@ -15,12 +15,11 @@ from numpy.typing import NDArray
 
 from dfjoin.fuzzy.fuzzy_join import apply_fuzzy, find_fuzzy
 from dfjoin.fuzzy.result import FuzzyJoin
-from dfjoin.join.element_keys import ElementKeys, Matcher, find_elements, match_elements
+from dfjoin.join.keys import ElementKeys, Matcher, find_elements, match_elements
 from dfjoin.join.options import JoinOptions
+from dfjoin.join.plan import SavedRelation
 from dfjoin.join.relation.key_relation import KINDS, DistinctKeys, KeyPairs, Relation, distinct_keys
-from dfjoin.join.relation.pair_keys import pair_keys
-from dfjoin.join.relation.similar_keys import TextColumns, choose_similar_keys, is_named_by_words
-from dfjoin.join.saved_relation import SavedRelation
+from dfjoin.join.relation.pair_keys import TextColumns, choose_similar_keys, is_named_by_words, pair_keys
 from dfjoin.programs.program import MAX_COLUMNS, Program
 from dfjoin.transform.evidence.chance import MIN_PRECISION
 from dfjoin.transform.evidence.outcome import evaluate
@@ -34,9 +33,6 @@ from dfjoin.transform.relations.named_operators import Named, relate_named, rela
 from dfjoin.transform.relations.relate_entities import relate_entities
 from dfjoin.transform.relations.relate_names import relate_names
 from dfjoin.values.shares import FEW, NEARLY_ALL, SOME
-
-__all__ = ["relate", "relate_again"]
-
 
 _QUICK_KEYS = 100_000
 """Keys up to which a fuzzy join takes less than a minute on two cores."""

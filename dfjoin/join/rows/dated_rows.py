@@ -19,19 +19,8 @@ from dfjoin.join.rows.right_facts import TableFacts
 from dfjoin.kernels.ragged import expand_stretches
 from dfjoin.values.header_meaning import is_year_name
 from dfjoin.values.key_index import KeyIndex, expand_pairs
+from dfjoin.values.normalize import ValueSet
 from dfjoin.values.periods import PeriodColumn, read_periods
-from dfjoin.values.value_set import ValueSet
-
-__all__ = [
-    "NEVER",
-    "DatedKeys",
-    "DatedLink",
-    "KeyLink",
-    "dates_of",
-    "every_row",
-    "is_of_dates_alone",
-    "latest_periods",
-]
 
 _MOST_PAIRS = 20_000_000
 """Pairs of a row of the frame and a row of the table with the same key, at most."""

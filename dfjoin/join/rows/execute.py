@@ -29,18 +29,6 @@ from dfjoin.values.cells import CONVERSION_ERRORS
 from dfjoin.values.frames import as_objects, workable_frame
 from dfjoin.values.key_index import KeyIndex, count_codes, only_partners, pairs_of_partners
 
-__all__ = [
-    "MARKS",
-    "MadeOne",
-    "RightSide",
-    "StepResult",
-    "join_step",
-    "match_marks",
-    "name_columns",
-    "one_row_per_key",
-    "relationship_of",
-]
-
 MARKS = ("_match", "_distance", "_probability")
 """Columns that `indicator` adds where keys are not equal: how they were matched, how far they are apart, how likely
 they belong together."""

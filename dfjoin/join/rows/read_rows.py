@@ -20,7 +20,7 @@ from dfjoin.errors import InvalidParameterError
 from dfjoin.join.aggregate import nullable_column
 from dfjoin.join.keys import KeyColumns, take_values
 from dfjoin.join.output_names import stem_of
-from dfjoin.join.plan import JoinStep
+from dfjoin.join.plan import JoinStep, SavedRelation, distance_relation
 from dfjoin.join.relation.frame_relation import text_columns
 from dfjoin.join.relation.key_relation import KINDS, distinct_keys
 from dfjoin.join.relation.pair_keys import marked_pairs
@@ -28,7 +28,6 @@ from dfjoin.join.relation.relate import relate_again
 from dfjoin.join.rows.dated_rows import DatedLink, KeyLink, every_row, is_of_dates_alone
 from dfjoin.join.rows.execute import RightSide, match_marks
 from dfjoin.join.rows.right_facts import TableFacts, left_out_columns
-from dfjoin.join.saved_relation import SavedRelation, distance_relation
 from dfjoin.search.distance.distance_join import DistanceRelation, PairedKeys
 from dfjoin.search.transform.candidate_programs import spell_values
 from dfjoin.store.table import LakeTable
@@ -37,11 +36,8 @@ from dfjoin.transform.evidence.transform_join import TransformJoin, join_rows
 from dfjoin.types import IndexSettings
 from dfjoin.values.header_meaning import is_year_name
 from dfjoin.values.key_index import KeyIndex, Vocabulary, concat_values, expand_pairs
-from dfjoin.values.normalize import normalize_column, unite_value_sets
+from dfjoin.values.normalize import ValueSet, normalize_column, unite_value_sets
 from dfjoin.values.periods import GRANULARITIES, PeriodColumn, read_periods
-from dfjoin.values.value_set import ValueSet
-
-__all__ = ["PeriodLink", "TableRows", "columns_to_add", "link_keys", "read_rows"]
 
 _SETTINGS = IndexSettings(null_evidence=False)
 """Of numbers of periods, all of which count, as -1 does."""

@@ -16,24 +16,13 @@ from dfjoin.errors import InvalidParameterError, InvalidTypeError
 from dfjoin.frames.given_frame import attrs_of, is_frame
 from dfjoin.join.keys import KeyColumns
 from dfjoin.join.options import JoinOptions
-from dfjoin.join.plan import JoinPlan, JoinStep, json_label
+from dfjoin.join.plan import JoinPlan, JoinStep, distance_relation, json_label
 from dfjoin.join.rows.execute import RightSide, StepResult, join_step
 from dfjoin.join.rows.several_rules import spread_rules
-from dfjoin.join.saved_relation import distance_relation
 from dfjoin.programs.program import Program
 from dfjoin.search.explanation import tell_zeros
 from dfjoin.values.frames import is_pandas
 from dfjoin.values.key_index import KeyIndex
-
-__all__ = [
-    "MAX_BYTES",
-    "JoinAccount",
-    "JoinReport",
-    "joined_before",
-    "report_of",
-    "report_values",
-    "truncate_report",
-]
 
 MAX_BYTES = 64 << 10
 """A report with its plan stays below this as JSON text."""

@@ -15,11 +15,8 @@ from dfjoin.join.aggregate import as_floats, cell_kind
 from dfjoin.join.plan import JoinStep
 from dfjoin.store.table import LakeTable
 from dfjoin.values.key_index import KeyIndex
-from dfjoin.values.measures import NumberColumn, is_measured, number_column
-from dfjoin.values.value_set import ValueSet
-
-__all__ = ["FrameFacts", "RightFacts", "TableFacts", "left_out_columns"]
-
+from dfjoin.values.normalize import ValueSet
+from dfjoin.values.profile import NumberColumn, is_measured, number_column
 
 _WHOLE_DECIMAL = re.compile(r"decimal\d*\((\d+), 0\)")
 
@@ -35,7 +32,7 @@ class RightFacts(Protocol):
         """Whether each of its keys has one row; None where the rows that are joined have to tell."""
 
     def is_measure(self, name: str) -> bool:
-        """Tell whether a column of numbers measures something, see `dfjoin.values.measures.is_measured`."""
+        """Tell whether a column of numbers measures something, see `dfjoin.values.profile.is_measured`."""
 
     def subject(self, step: JoinStep) -> str:
         """Return what all rows are about and no column that a step brings says; empty where nothing tells."""

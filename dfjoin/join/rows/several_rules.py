@@ -16,8 +16,6 @@ from dfjoin.join.aggregate import RULES, SERIES_RULES, cell_kind, check_rule
 from dfjoin.join.output_names import free_name
 from dfjoin.join.rows.execute import RightSide
 
-__all__ = ["DATED_RULES", "check_rules", "names_of_rules", "rules_by_kind", "split_rule", "spread_rules"]
-
 DATED_RULES = ("trend", "since")
 """Rules that need dates: the change from one row of a key to the next, and the days from the end of the latest row's
 date or period to the date of the frame's row, so that yesterday is 0."""

@@ -9,8 +9,6 @@ from dfjoin.kernels.numba._compile import mum, njit_inner, njit_lean
 from dfjoin.kernels.records import as_read_only
 from dfjoin.kernels.sorting import argsort_u64, sort_lists_lexicographic
 
-__all__ = ["expand_groups", "group_lists", "group_tokens", "transpose_lists"]
-
 
 @njit_inner
 def _hash_list(ids, begin, end):

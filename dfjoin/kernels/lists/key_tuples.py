@@ -12,19 +12,6 @@ from numpy.typing import NDArray
 from dfjoin.kernels.hashing import K0, K1
 from dfjoin.kernels.numba._compile import mum, njit_inner, njit_lean
 
-__all__ = [
-    "Counts",
-    "TupleTable",
-    "Ways",
-    "count_possible",
-    "count_tuples",
-    "find_tuples",
-    "mark_held",
-    "new_slots",
-    "number_tuples",
-    "table_of",
-]
-
 _DENSE = 1 << 16
 """Combinations of parts that always have a slot each."""
 

@@ -8,19 +8,6 @@ from dfjoin.kernels.damage import DamagedArraysError
 from dfjoin.kernels.numba._compile import njit_inlined, njit_lean, prefetch
 from dfjoin.kernels.topk import offer, rank_heap
 
-__all__ = [
-    "AHEAD",
-    "collect_lists",
-    "count_lists",
-    "count_lists_met",
-    "gather_groups",
-    "prefetch_list",
-    "select_top",
-    "select_top_of_all",
-    "sum_set",
-    "sum_sets",
-]
-
 AHEAD = 4  # lists that are prefetched before they are read
 _MAX_PREFETCHED = 256  # postings of each: the machine itself reads ahead in what is longer
 _LINE = 16  # postings to a cache line

@@ -8,8 +8,6 @@ import numpy as np
 
 from dfjoin.kernels.numba._compile import njit_lean
 
-__all__ = ["Pages", "cold_blocks", "cold_ranges", "has_cold_pages"]
-
 
 class Pages(NamedTuple):
     """Where an array lies: bytes of an entry, where it starts in its first page, bytes of a page."""

@@ -12,8 +12,6 @@ from dfjoin.kernels.numba._compile import njit_inner, njit_lean
 from dfjoin.kernels.records import as_read_only
 from dfjoin.kernels.sorting import merge_sort_by
 
-__all__ = ["Entries", "build_directory", "copy_values", "directory_bits", "merge_entries"]
-
 
 class Entries(NamedTuple):
     """Values and the columns that hold them.

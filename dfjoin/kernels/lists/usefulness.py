@@ -26,35 +26,6 @@ from dfjoin.kernels.texts.header_relations import (
 )
 from dfjoin.kernels.texts.header_words import HeaderWords
 
-__all__ = [
-    "CARDINALITY",
-    "FEATURES",
-    "GAIN",
-    "HEADER",
-    "HIGH",
-    "IS_SERIAL",
-    "IS_UNIQUE",
-    "IS_YEARS",
-    "KIND",
-    "LIMIT",
-    "LOG_CARDINALITY",
-    "LOW",
-    "NOTHING_NEW",
-    "N_SCORES",
-    "PLACE",
-    "SCORE",
-    "SERIAL_SHARE",
-    "TABLE",
-    "USEFULNESS",
-    "ColumnRecords",
-    "ModelNumbers",
-    "ModelPart",
-    "QueryNumbers",
-    "TableNumbers",
-    "score_candidates",
-    "score_features",
-]
-
 CARDINALITY, LOG_CARDINALITY, KIND, IS_UNIQUE, IS_SERIAL, IS_YEARS, PLACE, TABLE, LOW, HIGH, HEADER = range(11)
 """Columns of `ColumnRecords.records`. A kind is 0 for others, 1 for text, 2 for numbers; the range of integers is empty
 for other columns."""

@@ -11,8 +11,6 @@ from dfjoin.kernels.damage import DamagedArraysError
 from dfjoin.kernels.hashing import equal_bytes
 from dfjoin.kernels.numba._compile import njit_inner, njit_lean, prefetch
 
-__all__ = ["NOT_FOUND", "ValueSlots", "enter_values", "find_numbers", "find_tokens"]
-
 NOT_FOUND = np.int64(-1)
 """Token of a value that the vocabulary does not hold."""
 

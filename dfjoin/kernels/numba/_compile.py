@@ -4,7 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import gc
+import signal
+import sys
+import threading
+import time
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from types import FrameType
 from typing import Any
 
 import numba
@@ -14,13 +20,13 @@ from numba.core import cgutils, event
 from numba.core.compiler_lock import global_compiler_lock
 from numba.extending import intrinsic
 
-from dfjoin.kernels.numba.compile_watch import CompileWatch
-from dfjoin.kernels.numba.held_interrupts import holding_interrupts
 from dfjoin.kernels.numba.kernel_cache import KernelCache
 from dfjoin.kernels.numba.kernel_compiler import KernelCompiler
 
 __all__ = [
+    "CompileWatch",
     "first_set_byte",
+    "holding_interrupts",
     "load_u64",
     "mum",
     "njit",
@@ -35,6 +41,66 @@ __all__ = [
 
 _MASK = (1 << 64) - 1
 _KERNELS = __package__.rpartition(".")[0]  # the package of all kernels, which this folder is a part of
+_TOLD_AFTER, _TOLD_EACH = 2.0, 10.0  # seconds
+
+
+class CompileWatch(event.Listener):
+    """Counts the kernels that are compiled, and says on standard error that this takes time, and how far it is.
+
+    Parameters
+    ----------
+    package : str
+        Functions of its modules are watched, with all that is compiled for them.
+    is_kept : bool
+        Whether later processes find what is compiled.
+
+    Attributes
+    ----------
+    n_compiled : int
+        Functions of the package compiled so far.
+    seconds : float
+        How long this took.
+    """
+
+    def __init__(self, package: str, is_kept: bool) -> None:
+        self.n_compiled = 0
+        self.seconds = 0.0
+        self._told_at = 0.0
+        self._package = package
+        self._is_kept = is_kept
+        self._n_open = 0
+        self._since = 0.0
+
+    def on_start(self, event: Any) -> None:
+        """Note that a function begins to be compiled."""
+        if self._n_open == 0:
+            if not self._is_watched(event):
+                return
+            self._since = time.perf_counter()
+        self._n_open += 1
+
+    def on_end(self, event: Any) -> None:
+        """Note that a function is compiled; a function that is compiled for another ends before that one."""
+        if self._n_open == 0:
+            return
+        self._n_open -= 1
+        self.n_compiled += self._is_watched(event)
+        spent = self.seconds + time.perf_counter() - self._since
+        if self._n_open == 0:
+            self.seconds = spent
+        if spent <= (self._told_at + _TOLD_EACH if self._told_at else _TOLD_AFTER):
+            return
+        done = f"{self.n_compiled:,} compiled in {spent:.0f} s"
+        if not self._told_at:
+            kept = "kept for later runs" if self._is_kept else "not kept, for want of a writable NUMBA_CACHE_DIR"
+            done += f", {kept}; `dfjoin warmup` compiles all of them at once"
+        self._told_at = spent
+        print(f"dfjoin compiles its kernels on first use: {done}", file=sys.stderr)
+
+    def _is_watched(self, event: Any) -> bool:
+        module = event.data["dispatcher"].py_func.__module__
+        return module == self._package or module.startswith(self._package + ".")
+
 
 watch = CompileWatch(_KERNELS, KernelCache(lambda: None).is_kept)
 """What was compiled in this process."""
@@ -238,3 +304,35 @@ else:
             return context.get_dummy_value()
 
         return types.void(array, types.intp), codegen
+
+
+# Ctrl-C while machine code is loaded: it waits for the end of that, where it would be lost ------------------
+
+
+@contextmanager
+def holding_interrupts() -> Iterator[None]:
+    """Hold back an interruption (SIGINT) until the end of the block; a second one is let through at once.
+
+    LLVM calls back into Python while it loads machine code, and drops an exception that a signal raises there. The
+    handler that is set up, whatever it is, runs at the end of the block instead. Outside the main thread, where no
+    signal is handled, and where Python handles none, the block simply runs.
+    """
+    handler = signal.getsignal(signal.SIGINT)
+    if not callable(handler) or threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    held: list[tuple[int, FrameType | None]] = []
+
+    def hold(number: int, frame: FrameType | None) -> None:
+        held.append((number, frame))
+        if len(held) > 1:
+            held.clear()
+            handler(number, frame)
+
+    signal.signal(signal.SIGINT, hold)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, handler)
+        if held:
+            handler(*held[0])

@@ -4,22 +4,24 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import hashlib
 import inspect
 import os
+import pickle
+import re
 import stat
 import sys
 import tempfile
+import time
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from numba import types
-from numba.core.caching import CompileResultCacheImpl, FunctionCache
+from numba.core.caching import CompileResultCacheImpl, FunctionCache, IndexDataCacheFile
 
-from dfjoin.kernels.numba.cache_file import KernelCacheFile
-from dfjoin.kernels.numba.compile_turn import CompileTurn
 from dfjoin.kernels.numba.kernel_compiler import rebuild
-from dfjoin.kernels.numba.kernel_sources import KernelSources
 from dfjoin.kernels.numba.shipped_kernels import SHIPPED, PortableTarget
 
 try:
@@ -27,9 +29,92 @@ try:
 except ImportError:  # Windows
     fcntl = None  # type: ignore[assignment]
 
-__all__ = ["KernelCache"]
 
 _PACKAGE = __package__.rpartition(".")[0]  # of all kernels, which this folder is a part of
+
+
+_COMMENT = re.compile(rb"#[^\n]*")
+
+
+class KernelSources:
+    """The source files of a package of kernels, as they are when this object is made.
+
+    Its files are read before anything is compiled: read later they could be newer than what was imported. Imports are
+    found by their text, since parsing all files takes 0.2 seconds.
+
+    Parameters
+    ----------
+    root : pathlib.Path
+        Directory of the package; folders in it count too.
+    package : str
+        Its dotted name. Imports are absolute, as the house rules ask.
+    """
+
+    def __init__(self, root: Path, package: str) -> None:
+        name = re.escape(package).encode()
+        self._from = re.compile(rb"from " + name + rb"((?:\.\w+)*) import (\([^)]*\)|[^\n]*)")
+        self._import = re.compile(rb"import " + name + rb"((?:\.\w+)*)")
+        paths = [path for pattern in ("*.py", "[a-z]*/*.py") for path in root.glob(pattern)]
+        self._texts = {path: path.read_bytes() for path in paths}
+        self._names = {path: "." + ".".join(path.relative_to(root).with_suffix("").parts) for path in paths}
+        self._modules = {name.removesuffix(".__init__").encode(): path for path, name in self._names.items()}
+        self._imports: dict[Path, set[Path]] = {}
+        self._digests: dict[frozenset[Path], str] = {}
+
+    def digest(self, *files: Path) -> str:
+        """Return a digest of files, and of all files of the package that they import, directly or not.
+
+        Parameters
+        ----------
+        *files : pathlib.Path
+            A file outside of the package is read when it is first asked for. One that cannot be read counts by name.
+
+        Returns
+        -------
+        str
+            The same wherever the package lies.
+        """
+        asked = frozenset(files)
+        if asked not in self._digests:
+            reached, ahead = set(files), list(files)
+            while ahead:
+                new = self.imports(ahead.pop()) - reached
+                reached |= new
+                ahead += new
+            digest = hashlib.blake2b(digest_size=16)
+            for name, path in sorted((self._names.get(path, path.name), path) for path in reached):
+                digest.update(name.encode() + b"\0" + hashlib.blake2b(self._text(path)).digest())
+            self._digests[asked] = digest.hexdigest()
+        return self._digests[asked]
+
+    def imports(self, path: Path) -> set[Path]:
+        """Return the files of the package that a file imports, inside functions and for types too.
+
+        Parameters
+        ----------
+        path : pathlib.Path
+
+        Returns
+        -------
+        set of pathlib.Path
+        """
+        if path not in self._imports:
+            text = self._text(path)
+            names = set(self._import.findall(text))
+            for module, listed in self._from.findall(text):
+                names |= {module, *(module + b"." + name for name in re.findall(rb"\w+", _COMMENT.sub(b"", listed)))}
+            self._imports[path] = {self._modules[name] for name in names if name in self._modules} - {path}
+        return self._imports[path]
+
+    def _text(self, path: Path) -> bytes:
+        if path not in self._texts:
+            try:
+                self._texts[path] = path.read_bytes()
+            except OSError:  # typed by hand, or part of an archive, whose own time numba looks at
+                self._texts[path] = b""
+        return self._texts[path]
+
+
 _SOURCES = KernelSources(Path(__file__).parents[1], _PACKAGE)
 
 _TARGET = PortableTarget()
@@ -217,3 +302,109 @@ def _writing_alone(place: Path) -> Iterator[None]:
     with (place / ".dfjoin.lock").open("ab") as stream:
         fcntl.flock(stream, fcntl.LOCK_EX)
         yield
+
+
+# The files of a compile cache, as numba writes them, of which each says what was compiled -------------------
+
+
+_UNREADABLE = (AttributeError, ImportError, EOFError, OSError, pickle.UnpicklingError)
+"""What names something that is gone from the sources or from numba, or was cut short."""
+
+
+class KernelCacheFile(IndexDataCacheFile):  # type: ignore[misc]
+    """Numba's index and data files of one kernel, with the key of what was compiled beside the machine code.
+
+    Numba numbers its data files. An index that it finds out of date, of another version of numba or of a source that
+    was edited, starts anew at 1 and is written before the data file, so that another process may read the old machine
+    code under the new key. What stands here under another key is not read.
+    """
+
+    def load(self, key: Any) -> Any:
+        """Return what was compiled for a key; None where nothing was, or something else lies in its place."""
+        kept_key, compiled = super().load((self._version, key)) or (None, None)
+        return compiled if kept_key == (self._version, key) else None
+
+    def save(self, key: Any, data: Any) -> None:
+        """Write what was compiled for a key."""
+        key = (self._version, key)
+        super().save(key, (key, data))
+
+    def _load_index(self) -> Any:
+        try:
+            return super()._load_index()
+        except _UNREADABLE:
+            return {}
+
+    def _load_data(self, name: str) -> Any:
+        try:
+            found = super()._load_data(name)
+        except _UNREADABLE:
+            return None
+        return found if isinstance(found, tuple) and len(found) == 2 else None
+
+
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None  # type: ignore[assignment]
+
+
+_LONGEST_WAIT = 60.0  # seconds; a kernel takes at most some ten
+_PAUSE = 0.02
+
+
+class CompileTurn:
+    """The right to compile for a cache, which one process has at a time.
+
+    It costs nothing where everything is found in the cache. A process that died has lost it. After a minute of waiting
+    a process compiles without it: what is compiled is the same, and only time is lost. Threads of a process come here
+    one at a time, as numba's own lock says.
+
+    Parameters
+    ----------
+    place : Path
+        Directory of the cache.
+    """
+
+    def __init__(self, place: Path) -> None:
+        self._place = place
+        self._stream: BinaryIO | None = None
+        self._depth = 0
+
+    @contextmanager
+    def scope(self) -> Iterator[None]:
+        """Give the turn back at the end of the outermost block, if it was taken inside."""
+        self._depth += 1
+        try:
+            yield
+        finally:
+            self._depth -= 1
+            if self._depth == 0 and self._stream is not None:
+                self._stream.close()
+                self._stream = None
+
+    def take(self) -> bool:
+        """Take the turn; return whether another process had it, and may have compiled what is wanted."""
+        if fcntl is None or self._stream is not None:
+            return False
+        try:
+            stream = (self._place / ".dfjoin.turn").open("ab")
+        except OSError:  # nothing is kept there: nobody to wait for
+            return False
+        until = time.monotonic() + _LONGEST_WAIT
+        has_waited = False
+        while True:
+            try:
+                fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                has_waited = True
+            except OSError:  # a file system without locks
+                stream.close()
+                return False
+            else:
+                self._stream = stream
+                return has_waited
+            if time.monotonic() > until:
+                stream.close()
+                return True
+            time.sleep(_PAUSE)

@@ -36,8 +36,6 @@ from numba.core.untyped_passes import (
     TranslateByteCode,
 )
 
-__all__ = ["KernelCompiler", "rebuild"]
-
 _INNER = "inner"  # beside numba's "object" and "bitcode", the kinds of what it keeps of a library
 
 

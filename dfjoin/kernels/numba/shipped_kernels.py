@@ -13,8 +13,6 @@ import llvmlite.binding
 import numba
 from numba import config
 
-__all__ = ["SHIPPED", "PortableTarget", "ship_kernels"]
-
 _TRIPLE = llvmlite.binding.get_process_triple()
 _X86_64_V3 = (
     "x86-64-v3",

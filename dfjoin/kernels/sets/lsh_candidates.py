@@ -10,8 +10,6 @@ from numpy.typing import NDArray
 from dfjoin.kernels.damage import DamagedArraysError
 from dfjoin.kernels.numba._compile import njit, njit_lean
 
-__all__ = ["PartitionBands", "Stretches", "collect_candidates", "find_equal"]
-
 
 class Stretches(NamedTuple):
     """Of each row of a signature the stretch of equal values in the sorted row of the lake."""

@@ -8,8 +8,6 @@ import numpy as np
 
 from dfjoin.kernels.numba._compile import njit, njit_inner, njit_lean
 
-__all__ = ["error_areas", "optimal_ends"]
-
 
 @njit
 def optimal_ends(sizes, counts, n_partitions):

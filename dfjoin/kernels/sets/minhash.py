@@ -11,8 +11,6 @@ from dfjoin.kernels.damage import DamagedArraysError
 from dfjoin.kernels.hashing import K0, K1
 from dfjoin.kernels.numba._compile import mum, njit_inner, njit_lean, prefetch
 
-__all__ = ["Draws", "draws_of", "sign_columns", "sign_hashes", "sign_lists"]
-
 _LOW = np.uint64(0xFFFFFFFF)
 _EMPTY = np.uint64(0xFFFFFFFFFFFFFFFF)
 _32 = np.uint64(32)

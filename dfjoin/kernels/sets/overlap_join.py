@@ -11,8 +11,6 @@ from dfjoin.kernels.numba._compile import njit_inner, njit_lean
 from dfjoin.kernels.sets.set_lists import SetLists, gallop
 from dfjoin.kernels.sorting import merge_sort_by
 
-__all__ = ["OverlapPairs", "OverlapSides", "OverlapWork", "join_overlaps", "sort_by_length"]
-
 _STEP_COST = 4  # of a search for one element in one set, beside that of one entry of a list
 
 

@@ -11,26 +11,6 @@ from dfjoin.kernels.hashing import K0, K1
 from dfjoin.kernels.numba._compile import njit_inner, njit_lean, prefetch
 from dfjoin.kernels.sorting import lower_bound, merge_sort_by
 
-__all__ = [
-    "EMPTY",
-    "UNKNOWN",
-    "InvertedLists",
-    "SetLists",
-    "are_equal",
-    "copy_sets",
-    "count_elements",
-    "count_small_sets",
-    "fill_lists",
-    "find_rarest",
-    "gallop",
-    "hash_sets",
-    "is_subset",
-    "order_rows",
-    "sign_sets",
-    "signature_of",
-    "sort_runs",
-]
-
 UNKNOWN, EMPTY = -1, -2
 """Rarest element of a set that has an element which no set of the other side has, and of a set without elements."""
 

@@ -12,8 +12,6 @@ from dfjoin.kernels.sets.set_lists import is_subset, signature_of
 from dfjoin.kernels.sets.subset_marks import is_marked, mark, unmark
 from dfjoin.kernels.sets.subset_runs import match_signatures, write_pairs
 
-__all__ = ["ReadWork", "fill_signed_lists", "find_candidates", "keep_candidates"]
-
 _HALF = np.uint64(32)
 _LOW = np.uint64(2**32 - 1)
 _AHEAD = 8

@@ -7,8 +7,6 @@ import numpy as np
 from dfjoin.kernels.numba._compile import njit_lean
 from dfjoin.kernels.sets.set_lists import gallop
 
-__all__ = ["cross_cut"]
-
 
 @njit_lean
 def cross_cut(left, lists, cursors, state, pairs, most):

@@ -10,8 +10,6 @@ from numpy.typing import NDArray
 from dfjoin.kernels.numba._compile import njit_inner, njit_lean, prefetch
 from dfjoin.kernels.sets.subset_runs import write_pairs
 
-__all__ = ["MarkWork", "is_marked", "mark", "mark_supersets", "unmark"]
-
 _AHEAD = 16
 _NEAR = 8
 _ONE = np.uint64(1)

@@ -10,8 +10,6 @@ from numpy.typing import NDArray
 from dfjoin.kernels.numba._compile import njit_inner, njit_lean
 from dfjoin.kernels.sets.set_lists import SetLists, are_equal
 
-__all__ = ["MOST_HELD", "LeftRuns", "Pairs", "find_runs", "match_signatures", "write_pairs"]
-
 _BLOCK = 16
 MOST_HELD = 1024
 """Sets that a search finds before their pairs are written."""

@@ -11,8 +11,6 @@ from dfjoin.kernels.numba._compile import njit_inner, njit_lean, prefetch
 from dfjoin.kernels.sets.set_lists import is_subset
 from dfjoin.kernels.sets.subset_runs import match_signatures, write_pairs
 
-__all__ = ["MOST_READ", "N_SLICES", "ScanWork", "scan_lists"]
-
 _STEP = 16  # entries of a list that count as one step where slices are read
 _AHEAD = 16
 _NEAR = 8

@@ -11,19 +11,6 @@ from dfjoin.kernels.numba._compile import njit_inner, njit_lean
 from dfjoin.kernels.sets.set_lists import gallop
 from dfjoin.kernels.sorting import merge_sort_by
 
-__all__ = [
-    "NO_SET",
-    "PrefixTree",
-    "TreeNodes",
-    "TreeWork",
-    "build_local_lists",
-    "build_tree",
-    "forget_local_lists",
-    "join_tree",
-    "order_sets",
-    "start_tree",
-]
-
 NO_SET = 2**31 - 1
 """The candidate of a node that has none left: larger than the number of any set."""
 

@@ -10,8 +10,6 @@ import numpy as np
 from dfjoin.kernels.numba._compile import njit, njit_inner, njit_lean
 from dfjoin.kernels.texts.numbers import is_digit, read_digits
 
-__all__ = ["canonical_time", "day_month_year", "day_month_year_votes", "rewrite_day_month_year"]
-
 _MONTHS = np.frombuffer(b"janfebmaraprmayjunjulaugsepoctnovdec", np.uint8)
 _REST = np.frombuffer(
     b"uary   ruary  ch     il            e      y      ust    tember ober   ember  ember  ", np.uint8

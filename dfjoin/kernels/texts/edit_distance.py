@@ -10,18 +10,6 @@ from numpy.typing import NDArray
 from dfjoin.kernels.numba._compile import njit, njit_inner
 from dfjoin.kernels.texts.tokenising import CodePoints
 
-__all__ = [
-    "Words",
-    "advance_block",
-    "count_bits",
-    "count_blocks",
-    "edit_distances",
-    "least_edits",
-    "letter_sets",
-    "slice_edit_distance",
-    "soft_misses",
-]
-
 _ONE = np.uint64(1)
 _ZERO = np.uint64(0)
 _WORD = 64

@@ -15,20 +15,6 @@ from dfjoin.kernels.texts.header_words import (
     is_short_for,
 )
 
-__all__ = [
-    "ALIKE",
-    "DISJOINT",
-    "IN_FRAME",
-    "IN_TABLE",
-    "IS_MEASURE",
-    "IS_NAMING",
-    "OF_TABLE",
-    "SAME",
-    "header_marks",
-    "is_identifier",
-    "table_marks",
-]
-
 SAME, DISJOINT, ALIKE, IN_FRAME, IS_NAMING, IS_MEASURE = 1, 2, 4, 8, 16, 32
 """What a header has to do with the query's, see `header_marks`; IN_FRAME: the frame has it for another column."""
 

@@ -10,8 +10,6 @@ from numpy.typing import NDArray
 from dfjoin.kernels.hashing import K0, K1, hash_bytes
 from dfjoin.kernels.numba._compile import mum, njit_inner, njit_lean, prefetch
 
-__all__ = ["HeldIntegers", "find_integers", "number_integers", "write_integers"]
-
 _BLOCK = 32
 _MIXED = np.uint64(K0 ^ K1)
 

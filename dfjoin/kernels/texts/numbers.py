@@ -10,22 +10,6 @@ import numpy as np
 
 from dfjoin.kernels.numba._compile import njit, njit_inner, njit_lean
 
-__all__ = [
-    "BOOLEAN",
-    "DATE",
-    "DAY_MONTH_YEAR",
-    "INTEGER",
-    "NUMBER",
-    "TEXT",
-    "TIMESTAMP",
-    "canonical_number",
-    "integer_range",
-    "is_digit",
-    "parse_integers",
-    "read_digits",
-    "text_range",
-]
-
 TEXT, INTEGER, NUMBER, DATE, TIMESTAMP, BOOLEAN, DAY_MONTH_YEAR = range(7)
 
 

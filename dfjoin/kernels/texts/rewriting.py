@@ -12,17 +12,6 @@ from dfjoin.kernels.numba._compile import njit, njit_inner
 from dfjoin.kernels.texts.spans import find_bytes, is_in_class, read_utf8
 from dfjoin.kernels.texts.strings import write_utf8
 
-__all__ = [
-    "copy_spans",
-    "group_digits",
-    "keep_class",
-    "map_characters",
-    "map_runs",
-    "pad_left",
-    "replace_all",
-    "squeeze_spaces",
-]
-
 
 @njit
 def copy_spans(spans, out, offsets):

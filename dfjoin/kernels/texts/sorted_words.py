@@ -6,8 +6,6 @@ import numpy as np
 
 from dfjoin.kernels.numba._compile import njit_inner, njit_lean
 
-__all__ = ["sort_words"]
-
 
 @njit_inner
 def _separator(data, i, end):

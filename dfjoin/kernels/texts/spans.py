@@ -12,19 +12,6 @@ from numpy.typing import NDArray
 
 from dfjoin.kernels.numba._compile import njit, njit_inner
 
-__all__ = [
-    "TO_THE_END",
-    "Spans",
-    "find_bytes",
-    "is_in_class",
-    "nth_run",
-    "read_utf8",
-    "slice_characters",
-    "split_part",
-    "text_after",
-    "text_before",
-]
-
 TO_THE_END = np.int64(1 << 62)
 """`stop` of a slice that has no end."""
 

@@ -26,25 +26,6 @@ from dfjoin.kernels.numba._compile import (
 from dfjoin.kernels.texts.dates import canonical_time
 from dfjoin.kernels.texts.numbers import canonical_number
 
-__all__ = [
-    "BLOCK",
-    "BUCKETS",
-    "DEFERRED",
-    "N_SHAPES",
-    "OTHER",
-    "RECENT",
-    "SLOW",
-    "SYMBOLS",
-    "Block",
-    "Text",
-    "TextRules",
-    "ValueTable",
-    "add_text",
-    "find_hashes",
-    "note_shapes",
-    "write_utf8",
-]
-
 SLOW = np.uint32(0xFFFFFFFF)
 """Entry of the code-point table for characters that Python has to handle."""
 

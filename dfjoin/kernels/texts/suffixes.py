@@ -14,8 +14,6 @@ from dfjoin.kernels.numba._compile import njit_inner, njit_lean
 from dfjoin.kernels.records import as_read_only
 from dfjoin.kernels.sorting import merge_sort_by
 
-__all__ = ["DEPTH", "MIN_Q", "Suffixes", "best_matches", "sort_ties", "suffix_keys", "suffix_positions"]
-
 DEPTH = 64
 """Bytes of a suffix that count; longer q-grams are cut to them."""
 

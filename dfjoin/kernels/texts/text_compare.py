@@ -11,8 +11,6 @@ from dfjoin.kernels.numba._compile import njit_inner, njit_lean
 from dfjoin.kernels.texts.edit_distance import advance_block, slice_edit_distance
 from dfjoin.kernels.texts.text_scan import decode, hash_of, is_known, most_edits, to_grams
 
-__all__ = ["CompareScratch", "SpelledPairs", "compare_texts"]
-
 _BLOCK = 64
 _ASCII = 128
 _PAD = 0x10FFFF + 1

@@ -11,26 +11,6 @@ from dfjoin.kernels.lanes import WORDS, words_near
 from dfjoin.kernels.numba._compile import njit_inner, njit_lean, prefetch
 from dfjoin.kernels.texts.edit_distance import count_bits
 
-__all__ = [
-    "BLOCK",
-    "GRAM_SLOTS",
-    "KnownLists",
-    "ScanTexts",
-    "TextCandidates",
-    "TextLimit",
-    "decode",
-    "fill_bags",
-    "hash_of",
-    "holds_letter",
-    "is_known",
-    "measure_texts",
-    "most_edits",
-    "propose_texts",
-    "sign_texts",
-    "sizes_near",
-    "to_grams",
-]
-
 BLOCK = 64
 _WORDS = 4
 _MOST_COMPARED = 1 << 26

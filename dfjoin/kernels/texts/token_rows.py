@@ -11,20 +11,6 @@ from dfjoin.kernels.numba._compile import njit, njit_inner
 from dfjoin.kernels.texts.tokenising import SparseRows
 from dfjoin.kernels.topk import offer, rank_heap
 
-__all__ = [
-    "Rules",
-    "TextPairs",
-    "TokenIndex",
-    "WantedRows",
-    "list_differences",
-    "most_similar",
-    "pair_differences",
-    "pair_overlaps",
-    "row_weights",
-    "rule_hits",
-]
-
-
 _MAX_DIFFERENCES = 32
 """Words of a text that another lacks, of which rules are looked up."""
 

@@ -9,16 +9,6 @@ from numpy.typing import NDArray
 
 from dfjoin.kernels.numba._compile import mum, njit, njit_inner
 
-__all__ = [
-    "CodePoints",
-    "SparseRows",
-    "distinct_in_rows",
-    "gram_tokens",
-    "transpose_rows",
-    "word_slices",
-    "word_tokens",
-]
-
 _K0 = np.uint64(0x9E3779B97F4A7C15)
 _K1 = np.uint64(0xA0761D6478BD642F)
 _SPACE = np.uint32(32)

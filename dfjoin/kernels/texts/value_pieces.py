@@ -10,8 +10,6 @@ from numpy.typing import NDArray
 from dfjoin.kernels.hashing import hash_bytes
 from dfjoin.kernels.numba._compile import njit, njit_inner
 
-__all__ = ["PieceLists", "QueryValues", "column_pieces", "score_columns", "value_pieces"]
-
 _MIN_CHARS = 3
 _END_CHARS = 4
 _MAX_BYTES = 256

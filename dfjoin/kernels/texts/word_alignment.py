@@ -11,8 +11,6 @@ from dfjoin.kernels.numba._compile import njit, njit_inner
 from dfjoin.kernels.texts.edit_distance import count_blocks, least_edits, slice_edit_distance
 from dfjoin.kernels.texts.tokenising import CodePoints, SparseRows
 
-__all__ = ["ALIGNMENT", "Lexicon", "WordRows", "align_words"]
-
 ALIGNMENT = (
     "left over of the first",
     "left over of the second",

@@ -12,8 +12,6 @@ from dfjoin.kernels.numba._compile import njit_inner, njit_lean
 from dfjoin.kernels.vectors.vector_blocks import BLOCK
 from dfjoin.kernels.vectors.vector_search import square_distance
 
-__all__ = ["FAN", "PointBoxes", "find_nearest"]
-
 FAN = 8
 """Boxes below a box."""
 

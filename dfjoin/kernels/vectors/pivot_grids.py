@@ -10,8 +10,6 @@ from numpy.typing import NDArray
 from dfjoin.kernels.numba._compile import njit_inner, njit_lean
 from dfjoin.kernels.vectors.vector_search import count_token
 
-__all__ = ["CellPairs", "Grid", "PivotReach", "block", "cell_keys", "count_found", "sift_cells"]
-
 
 class Grid(NamedTuple):
     """A hierarchical grid over mapped vectors, which are in the order of its leaf cells.

@@ -10,8 +10,6 @@ from numpy.typing import NDArray
 
 from dfjoin.kernels.numba._compile import njit_inner, njit_lean
 
-__all__ = ["Corpus", "Training", "fill_uniform", "train_texts"]
-
 _SHARE = np.float64(2.0**-53)
 
 

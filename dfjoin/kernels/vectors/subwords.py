@@ -11,8 +11,6 @@ from numpy.typing import NDArray
 from dfjoin.kernels.numba._compile import njit_inner, njit_lean
 from dfjoin.kernels.texts.text_scan import holds_letter
 
-__all__ = ["WordTable", "count_words", "embed_texts", "enter_words", "has_letters", "index_words", "list_ngrams"]
-
 _OFFSET = np.uint32(2166136261)
 _PRIME = np.uint32(16777619)
 _MASK = np.uint32(0xFFFFFFFF)

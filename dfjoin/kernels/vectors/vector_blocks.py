@@ -6,8 +6,6 @@ import numpy as np
 
 from dfjoin.kernels.numba._compile import njit_inner, njit_lean
 
-__all__ = ["BLOCK", "FAR", "box_levels", "fill_blocks", "fill_boxes", "order_blocks"]
-
 BLOCK = 64
 """Vectors of a block, and boxes of a group."""
 

@@ -24,18 +24,6 @@ from dfjoin.kernels.texts.edit_distance import count_bits
 from dfjoin.kernels.vectors.vector_blocks import BLOCK
 from dfjoin.kernels.vectors.vector_search import is_within
 
-__all__ = [
-    "CellBlocks",
-    "CellQueries",
-    "CellReach",
-    "CellScratch",
-    "NearPlaces",
-    "Reach",
-    "make_cell_queries",
-    "make_cell_scratch",
-    "scan_cells",
-]
-
 _SIXTEEN = np.uint64(16)
 _PARTS = BLOCK // LANES
 _ONE, _WORD, _THIRTY_TWO = np.uint64(1), np.uint64(BLOCK), np.uint64(32)

@@ -12,26 +12,6 @@ from dfjoin.kernels.damage import DamagedArraysError
 from dfjoin.kernels.numba._compile import njit_inner, njit_lean
 from dfjoin.kernels.vectors.vector_blocks import BLOCK
 
-__all__ = [
-    "NO_LOG",
-    "BlockTree",
-    "MatchLog",
-    "MatchTally",
-    "QueryVectors",
-    "SearchScratch",
-    "TokenColumns",
-    "VectorTable",
-    "Within",
-    "count_equal",
-    "count_pairs",
-    "count_token",
-    "count_within",
-    "distances_of_pairs",
-    "is_within",
-    "make_scratch",
-    "square_distance",
-]
-
 _EIGHT = 8
 _LANES = 32
 

@@ -15,21 +15,7 @@ from dfjoin.errors import InvalidParameterError, InvalidTypeError
 from dfjoin.fuzzy.result import FuzzyJoin, FuzzySettings
 from dfjoin.store.snapshot import Snapshot
 from dfjoin.values.key_index import Vocabulary
-from dfjoin.values.value_set import ValueSet
-
-__all__ = [
-    "NO_PAIRS",
-    "PARTNERS",
-    "DistanceKeys",
-    "DistanceRelation",
-    "NearPairs",
-    "PairedKeys",
-    "TextKeys",
-    "nearest_pairs",
-    "with_equal",
-    "with_partners",
-    "with_precision",
-]
+from dfjoin.values.normalize import ValueSet
 
 PARTNERS = ("nearest", "all")
 """The nearest one of each key, or all within the radius."""

@@ -27,10 +27,8 @@ from dfjoin.search.modes import Mode
 from dfjoin.search.params import SearchParams
 from dfjoin.search.query import QueryColumn, make_query
 from dfjoin.search.shared_values import list_pairs
-from dfjoin.search.usefulness.shared_evidence import SharedEvidence
+from dfjoin.search.usefulness.features import SharedEvidence
 from dfjoin.store.snapshot import Snapshot
-
-__all__ = ["DistanceFound", "DistanceMode", "MatchedPairs", "TextFound", "no_hits"]
 
 
 class MatchedPairs(NamedTuple):

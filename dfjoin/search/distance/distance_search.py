@@ -20,10 +20,8 @@ from dfjoin.search.group_hits import HeldCounts
 from dfjoin.search.hits import Hits, join_hits
 from dfjoin.search.params import SearchParams, SearchStats
 from dfjoin.search.query import QueryColumn
-from dfjoin.search.usefulness.shared_evidence import SharedEvidence
+from dfjoin.search.usefulness.features import SharedEvidence
 from dfjoin.store.snapshot import Snapshot
-
-__all__ = ["MOST_PAIRS", "QUERIES_AT_ONCE", "CountedSets", "DistanceSearch", "MatchRecord", "TextSegment"]
 
 QUERIES_AT_ONCE = 1024
 """Query values that are compared at once, at most."""

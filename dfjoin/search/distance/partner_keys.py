@@ -14,9 +14,7 @@ from dfjoin.fuzzy.fuzzy_join import apply_fuzzy, find_fuzzy
 from dfjoin.fuzzy.result import FuzzyJoin, FuzzySettings
 from dfjoin.search.distance.distance_join import DistanceKeys, DistanceRelation, NearPairs, PairedKeys, TextKeys
 from dfjoin.store.snapshot import Snapshot
-from dfjoin.values.value_set import ValueSet
-
-__all__ = ["ClearKeys", "LikelyKeys", "decided_keys"]
+from dfjoin.values.normalize import ValueSet
 
 
 class LikelyKeys(DistanceKeys):

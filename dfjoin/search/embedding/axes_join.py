@@ -14,7 +14,7 @@ from dfjoin.search.distance.distance_join import DistanceKeys, DistanceRelation,
 from dfjoin.search.distance.partner_keys import decided_keys
 from dfjoin.store.snapshot import Snapshot
 from dfjoin.values.float_values import parse_lists, to_floats
-from dfjoin.values.value_set import ValueSet
+from dfjoin.values.normalize import ValueSet
 from dfjoin.vectors.axis_points import (
     chord_of_length,
     distinct_points,
@@ -24,8 +24,6 @@ from dfjoin.vectors.axis_points import (
     place_points,
 )
 from dfjoin.vectors.axis_specs import MAX_AXES
-
-__all__ = ["AxesKeys", "AxesRelation", "PointRadius", "point_radius"]
 
 _METRES = {"m": 1.0, "km": 1000.0}
 _UNITS = (*_METRES, "absolute")

@@ -21,16 +21,6 @@ from dfjoin.values.profile import profile_values
 from dfjoin.vectors.axis_points import distinct_points, place_points
 from dfjoin.vectors.axis_specs import order_of_place
 
-__all__ = [
-    "PointQuery",
-    "check_points",
-    "is_numeric",
-    "make_point_query",
-    "point_text",
-    "points_of_frame",
-    "read_points",
-]
-
 _LENGTHS = ("m", "km")
 _SHOWN = 4
 """Numbers of a point that its text shows."""

@@ -34,16 +34,14 @@ from dfjoin.search.exact.searcher import MatchedQuery
 from dfjoin.search.found import Candidate
 from dfjoin.search.hits import Hits, RankedHits, join_hits
 from dfjoin.search.params import SearchParams, SearchStats
+from dfjoin.search.usefulness.features import SharedEvidence
 from dfjoin.search.usefulness.ranking import MOST_RANKED
-from dfjoin.search.usefulness.shared_evidence import SharedEvidence
 from dfjoin.search.usefulness.useful_hits import Usefulness
 from dfjoin.store.snapshot import Snapshot
 from dfjoin.values.header_meaning import headers_of
 from dfjoin.vectors.axis_points import PAIRS_AT_ONCE, near_points, place_degrees
 from dfjoin.vectors.metrics import metric_of
 from dfjoin.vectors.trees import bound_of, features_of
-
-__all__ = ["PointsFound", "SpaceSet", "check_axes_of", "find_points", "scaled_points", "spaces_of"]
 
 _PLANS = (None, "tree", "pexeso")
 _FAR = 1e6

@@ -33,8 +33,6 @@ from dfjoin.search.query import QueryColumn
 from dfjoin.store.snapshot import Snapshot
 from dfjoin.values.frames import select_column
 
-__all__ = ["EmbeddingMode", "NearFound"]
-
 
 @dataclass(frozen=True)
 class NearFound(TextFound):

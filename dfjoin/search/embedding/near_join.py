@@ -18,7 +18,7 @@ from dfjoin.search.embedding.near_plans import near_places, sealed_queries
 from dfjoin.search.embedding.near_search import VectorRadius, embedder_of, vector_radius
 from dfjoin.search.params import SearchParams, search_params
 from dfjoin.store.snapshot import Snapshot
-from dfjoin.values.value_set import ValueSet
+from dfjoin.values.normalize import ValueSet
 from dfjoin.vectors.abbreviations import abbreviations_for, expanding
 from dfjoin.vectors.axis_points import PAIRS_AT_ONCE
 from dfjoin.vectors.embedders import Embedder, FastTextEmbedder, unit_rows
@@ -26,13 +26,6 @@ from dfjoin.vectors.metrics import PROJECTED, metric_of, row_distances
 from dfjoin.vectors.near_cells import build_cells
 from dfjoin.vectors.ngrams import NGRAMS_IDENTITY, ngram_model
 from dfjoin.vectors.trees import features_of
-
-__all__ = [
-    "NearKeys",
-    "NearRelation",
-    "ngrams_of_frames",
-    "pairs_within",
-]
 
 _MOST_PRODUCTS = 1 << 29
 """Pairs up to which a product of matrices takes less time than the making of cells."""

@@ -29,8 +29,6 @@ from dfjoin.search.params import SearchStats
 from dfjoin.vectors.near_cells import VectorCells, cell_radius
 from dfjoin.vectors.rounded_features import query_pairs
 
-__all__ = ["NearSegment", "chosen_queries", "near_places", "run_near_plan", "sealed_queries"]
-
 _PILOT = 16
 """Query values that are searched first, to learn what the others will cost."""
 

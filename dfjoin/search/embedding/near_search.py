@@ -27,18 +27,6 @@ from dfjoin.vectors.fasttext_model import Texts
 from dfjoin.vectors.metrics import BY_LENGTH, PROJECTED, chord_of_arc, length_shares, metric_of, radius_of
 from dfjoin.vectors.trees import features_of
 
-__all__ = [
-    "NGRAM_RADIUS",
-    "DefaultRadius",
-    "VectorRadius",
-    "default_of",
-    "embedder_of",
-    "query_rows",
-    "search_near",
-    "vector_radius",
-    "with_radius",
-]
-
 
 @dataclass(frozen=True)
 class VectorRadius:

@@ -7,8 +7,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["COUNTED_POSTING_BYTES", "ENTRY_BYTES", "KEPT_POSTING_BYTES", "READ_COSTS", "ReadCosts"]
-
 COUNTED_POSTING_BYTES = 4
 """Read of a posting whose column is counted: the column."""
 KEPT_POSTING_BYTES = 12

@@ -15,11 +15,9 @@ from dfjoin.search.modes import Mode
 from dfjoin.search.params import SearchParams, SearchStats
 from dfjoin.search.query import QueryColumn
 from dfjoin.search.shared_values import explain_shared_values, list_shared_pairs
+from dfjoin.search.usefulness.features import SharedEvidence, evidence_of
 from dfjoin.search.usefulness.ranking import MOST_RANKED
-from dfjoin.search.usefulness.shared_evidence import SharedEvidence, evidence_of
 from dfjoin.store.snapshot import Snapshot
-
-__all__ = ["ExactMode"]
 
 
 class ExactMode(Mode):

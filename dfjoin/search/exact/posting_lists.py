@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dfjoin.index.catalog import KINDS
-from dfjoin.index.mapping import advise_willneed, is_mapped
+from dfjoin.index.component_files import advise_willneed, is_mapped
 from dfjoin.index.segment import Segment, Tokens, reading
 from dfjoin.kernels.lists.mergelist import (
     collect_lists,
@@ -32,26 +32,7 @@ from dfjoin.kernels.lists.vocabulary import find_tokens
 from dfjoin.kernels.records import Candidates, Dictionary, Lists, Tally, Wanted
 from dfjoin.search.exact.costs import COUNTED_POSTING_BYTES
 from dfjoin.search.params import SearchParams, SearchStats
-from dfjoin.values.value_set import ValueSet
-
-__all__ = [
-    "Gathered",
-    "Query",
-    "ReadAhead",
-    "Scratch",
-    "TopColumns",
-    "VocabularyReadAhead",
-    "WorkArrays",
-    "allowed_columns",
-    "count_columns",
-    "gather",
-    "lists_of",
-    "match_tokens",
-    "matches_pattern",
-    "merge_list",
-    "reading_postings",
-    "wanted_of",
-]
+from dfjoin.values.normalize import ValueSet
 
 _GAP_PAGES = 8  # pages between two ranges that are cheaper to read than to leave out
 _MAX_RANGES = 4096

@@ -28,9 +28,7 @@ from dfjoin.search.hits import Hits, join_hits
 from dfjoin.search.params import SearchParams, SearchStats
 from dfjoin.search.query import HeldValues
 from dfjoin.store.snapshot import Snapshot
-from dfjoin.values.value_set import ValueSet
-
-__all__ = ["MatchedQuery", "Searcher", "run_plan", "searcher_of", "smallest_count"]
+from dfjoin.values.normalize import ValueSet
 
 _NO_WEIGHTS = np.empty(0, np.int32)
 _SMALL_NS = 150_000.0  # a merge estimated below this is done before a cleverer plan has begun

@@ -21,19 +21,11 @@ from dfjoin.search.distance.distance_search import DistanceSearch, MatchRecord, 
 from dfjoin.search.embedding.near_plans import sealed_queries
 from dfjoin.search.exact.searcher import MatchedQuery
 from dfjoin.search.fuzzy.similar_join import SimilarRelation
-from dfjoin.search.fuzzy.similar_texts import (
-    SimilarTexts,
-    SpellingRadius,
-    TextLists,
-    TextStretches,
-    spelling_radius,
-)
+from dfjoin.search.fuzzy.similar_texts import SimilarTexts, SpellingRadius, TextLists, TextStretches, spelling_radius
 from dfjoin.search.hits import Hits
 from dfjoin.search.params import SearchParams, SearchStats
 from dfjoin.search.query import QueryColumn
 from dfjoin.store.snapshot import Snapshot
-
-__all__ = ["FuzzyMode", "SimilarFound"]
 
 _MOST_NEAR = 1024
 """Values near a query value that are counted: what has more says little more of it, and there may be thousands of texts

@@ -20,9 +20,7 @@ from dfjoin.search.fuzzy.similar_texts import (
     stretches_of,
 )
 from dfjoin.store.snapshot import Snapshot
-from dfjoin.values.value_set import ValueSet
-
-__all__ = ["SimilarKeys", "SimilarRelation"]
+from dfjoin.values.normalize import ValueSet
 
 _NEARER = 3
 """How much larger each radius is than the one before it, where the nearest texts are looked for."""

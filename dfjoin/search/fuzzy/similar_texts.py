@@ -31,17 +31,6 @@ from dfjoin.kernels.texts.text_scan import (
 from dfjoin.search.distance.distance_search import MOST_PAIRS, QUERIES_AT_ONCE
 from dfjoin.vectors.fasttext_model import Texts
 
-__all__ = [
-    "LONGEST",
-    "SPELLING_METRICS",
-    "SimilarTexts",
-    "SpellingRadius",
-    "TextLists",
-    "TextStretches",
-    "spelling_radius",
-    "stretches_of",
-]
-
 LONGEST = 256
 """Characters of a text; longer ones match equal texts alone."""
 

@@ -12,21 +12,6 @@ from numpy.typing import NDArray
 
 from dfjoin.kernels.sets.lsh_partitions import error_areas
 
-__all__ = [
-    "NODES",
-    "WEIGHTS",
-    "Bands",
-    "BandsOfPartitions",
-    "bands_of_partitions",
-    "choose_bands",
-    "containment_of",
-    "jaccard_of",
-    "margin_of",
-    "ratio_classes",
-    "rounded_ratios",
-    "standard_error",
-]
-
 _MAX_BAND_ROWS = 32
 _BANDS_STEP = 1.2  # factor between the numbers of bands that are considered
 _CLASSES = 16  # of |X| / |Q| for each doubling
@@ -56,7 +41,7 @@ class Bands(NamedTuple):
         b and r.
     recall : float
         Expected share of the columns at or above the threshold that agree in a whole band, their containment
-        taken as uniform. What a search loses besides is in `dfjoin.search.lsh.found_share`.
+        taken as uniform. What a search loses besides is in `dfjoin.search.lsh.ensemble`.
     """
 
     n_bands: int

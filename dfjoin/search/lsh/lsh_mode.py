@@ -22,8 +22,6 @@ from dfjoin.search.query import QueryColumn
 from dfjoin.search.shared_values import explain_shared_values, list_shared_pairs
 from dfjoin.store.snapshot import Snapshot
 
-__all__ = ["LshMode"]
-
 
 class LshMode(Mode):
     """Search by signatures; see `Mode` for the methods."""

@@ -16,8 +16,6 @@ from dfjoin.values.header_meaning import headers_of, is_naming
 from dfjoin.values.headers import CALENDAR_HEADERS, MEASURES
 from dfjoin.values.periods import are_periods
 
-__all__ = ["has_dates_alone", "has_serials_alone", "reason_against_key"]
-
 _FEWEST_VALUES = 3
 _DIGITS_OF_YEAR = 4
 

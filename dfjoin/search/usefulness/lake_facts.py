@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from dfjoin.index.catalog import KINDS
 from dfjoin.index.segment import Segment
 from dfjoin.kernels.hashing import K1, hash_values
-from dfjoin.kernels.lists.shown_hits import TableColumns
+from dfjoin.kernels.lists.evidence import TableColumns
 from dfjoin.kernels.lists.usefulness import (
     CARDINALITY,
     HEADER,
@@ -34,19 +34,8 @@ from dfjoin.kernels.texts.header_words import DIGITS, SHORT, HeaderWords
 from dfjoin.store.snapshot import Snapshot
 from dfjoin.store.table import is_mostly_null
 from dfjoin.values.header_meaning import headers_of, table_stems
+from dfjoin.values.normalize import pack_strings
 from dfjoin.values.profile import Profile
-from dfjoin.values.value_set import pack_strings
-
-__all__ = [
-    "FIRST_YEAR",
-    "LAST_YEAR",
-    "LakeFacts",
-    "alive_tables",
-    "facts_of",
-    "record_of",
-    "series_of",
-    "table_headers",
-]
 
 FIRST_YEAR, LAST_YEAR = 1500, 2100
 """Integers in this range may be years."""

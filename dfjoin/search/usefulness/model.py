@@ -13,8 +13,6 @@ from numpy.typing import NDArray
 
 from dfjoin.kernels.lists.usefulness import FEATURES, LIMIT, N_SCORES, ModelNumbers, ModelPart, score_features
 
-__all__ = ["MODEL_FILE", "LinearModel", "LinearWeights", "UsefulnessModel", "model"]
-
 MODEL_FILE = Path(__file__).with_name("model.json")
 """Weights, the data that they were fitted to, the command that fits them anew, and cross-validated figures."""
 

@@ -21,8 +21,6 @@ from dfjoin.search.usefulness.lake_facts import record_of
 from dfjoin.search.usefulness.model import model
 from dfjoin.values.header_meaning import headers_of
 
-__all__ = ["score_pair"]
-
 
 def score_pair(own: QueryColumn, theirs: QueryColumn, is_shared: NDArray[np.bool_], n_columns: int) -> float:
     """Return the score of a column of one frame for a column of another.

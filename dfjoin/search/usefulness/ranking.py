@@ -7,22 +7,26 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from dfjoin.kernels.lists.shown_hits import Families, FoldedHits, fold_families
+from dfjoin.kernels.lists.evidence import Families, FoldedHits, fold_families
 from dfjoin.kernels.lists.usefulness import NOTHING_NEW, SCORE, USEFULNESS
 from dfjoin.search.exact.searcher import MatchedQuery
 from dfjoin.search.found import Found, Pool
 from dfjoin.search.hits import Hits, RankedHits, best_places, rank_hits
 from dfjoin.search.params import SearchParams
 from dfjoin.search.query import QueryColumn
-from dfjoin.search.usefulness.features import QueryFacts, families_of, query_facts, scores_of
+from dfjoin.search.usefulness.features import (
+    QueryFacts,
+    SharedEvidence,
+    evidence_of,
+    families_of,
+    query_facts,
+    scores_of,
+)
 from dfjoin.search.usefulness.lake_facts import facts_of
 from dfjoin.search.usefulness.model import model
-from dfjoin.search.usefulness.shared_evidence import SharedEvidence, evidence_of
 from dfjoin.search.usefulness.useful_hits import Usefulness
 from dfjoin.store.snapshot import Snapshot
-from dfjoin.values.value_set import table_size
-
-__all__ = ["MOST_RANKED", "VERDICTS", "rank_pool", "rank_useful", "score_hits", "verdict_of"]
+from dfjoin.values.normalize import table_size
 
 MOST_RANKED = 50_000
 """Columns that are ranked by usefulness, at most; of more only the best `_RANKED_OF_MORE` by shared values are."""

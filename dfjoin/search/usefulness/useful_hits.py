@@ -12,14 +12,11 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from dfjoin.index.segment import Segment
-from dfjoin.kernels.lists.shown_hits import list_new_columns
+from dfjoin.kernels.lists.evidence import list_new_columns
 from dfjoin.kernels.records import as_read_only
 from dfjoin.search.hits import Hits
-from dfjoin.search.usefulness.features import QueryFacts
+from dfjoin.search.usefulness.features import QueryFacts, SharedEvidence
 from dfjoin.search.usefulness.lake_facts import facts_of
-from dfjoin.search.usefulness.shared_evidence import SharedEvidence
-
-__all__ = ["Usefulness"]
 
 
 @dataclass(frozen=True)

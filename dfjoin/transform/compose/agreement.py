@@ -11,8 +11,6 @@ from dfjoin.programs.confidence import MAX_ALTERNATIVES, MAX_FORMS, Alternative,
 from dfjoin.programs.program import Program
 from dfjoin.programs.program_pieces import make_text
 
-__all__ = ["Taught", "Way", "confidence_of"]
-
 _LEVEL = 0.7
 """Confidence below which a result is null."""
 _BASE = -1.82

@@ -25,8 +25,6 @@ from dfjoin.transform.compose.likeness import OutputLikeness, marks_beside
 from dfjoin.transform.compose.rewritings import GAPS, rewritings
 from dfjoin.transform.compose.roundings import number_ways
 
-__all__ = ["Atom", "Outputs", "find_atoms", "weigh_by_inputs"]
-
 _MAX_PARTS = 12
 """Parts and runs are counted up to here from either end."""
 _MAX_VIEWS = 1500

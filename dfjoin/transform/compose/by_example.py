@@ -16,8 +16,6 @@ from dfjoin.transform.compose.moments import learn_times
 from dfjoin.transform.compose.predicates import text_features
 from dfjoin.transform.compose.two_columns import learn_combined
 
-__all__ = ["MAX_INPUTS", "learn_from_examples"]
-
 MAX_INPUTS = 200
 """Rows without an example that choose between programs."""
 _MAX_BRANCHES = 3

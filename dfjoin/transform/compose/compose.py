@@ -10,8 +10,6 @@ from dfjoin.programs.program import MAX_COLUMNS, Program
 from dfjoin.programs.program_pieces import Constant, Extract, Piece
 from dfjoin.transform.compose.atoms import Atom, Outputs, find_atoms, weigh_by_inputs
 
-__all__ = ["MAX_OPERATORS", "PIECE_WEIGHT", "Learned", "constant_weight", "learn_programs"]
-
 MAX_OPERATORS = 16
 """Most logical operators of a program: τ of the paper."""
 _MAX_BRANCHES = 8

@@ -24,8 +24,6 @@ from dfjoin.programs.quantities import Quantity, quantity_tables
 from dfjoin.programs.text_operators import Pad
 from dfjoin.transform.compose.linear import fit_linear
 
-__all__ = ["check_digit_ways", "computed_ways", "parts_of_units", "sums_of_units", "ways_of_numbers"]
-
 _SUMS = {
     2: (
         ("12 1", 1),

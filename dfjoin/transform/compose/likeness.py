@@ -7,8 +7,6 @@ from collections.abc import Sequence
 
 from dfjoin.programs.conditions import shape_of
 
-__all__ = ["OutputLikeness", "marks_beside"]
-
 _NUMBER = re.compile("-?[0-9.,]+")
 _NO_RESULT = 12.0
 """Weight of a program that gives no result for any other row."""

@@ -16,8 +16,6 @@ from dfjoin.programs.operator import Step
 from dfjoin.programs.program import Program
 from dfjoin.programs.program_pieces import Constant, Piece
 
-__all__ = ["fit_linear", "known_lines", "number_styles"]
-
 _NUMBER = re.compile(r"-?[0-9]{1,9}(?:[.][0-9]{1,6})?")
 _MADE = re.compile(r"-?[0-9]+(?:[.]([0-9]+))?")
 _MAX_DECIMALS = 10

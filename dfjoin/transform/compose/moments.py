@@ -12,8 +12,6 @@ from dfjoin.programs.calendar_operators import CALENDAR_UNITS, SERIALS, MoveDate
 from dfjoin.programs.operator import Step
 from dfjoin.programs.time_operators import DAY, ORDERS, MoveTime, ReadTime, WriteTime
 
-__all__ = ["TimePieces", "date_moves", "learn_times", "orders_of", "reading_orders", "serial_readers", "serial_writers"]
-
 _WIDTHS = {"month": 1, "quarter": 3, "half": 6, "year": 12}
 _MONTHS = (0, 1, -1, 3, 6, 12, -12, 24, 36, 60, 120)
 """Months that are added before days are counted."""

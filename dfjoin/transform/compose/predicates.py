@@ -8,8 +8,6 @@ from decimal import Decimal
 
 from dfjoin.programs.conditions import is_shape, shape_of
 
-__all__ = ["text_features"]
-
 _WHOLE = re.compile("[0-9]{1,15}")
 _DECIMAL = re.compile("-?[0-9]{1,12}(?:[.][0-9]{1,6})?")
 _DIVISORS = ("2", "3", "4", "5", "10", "100")

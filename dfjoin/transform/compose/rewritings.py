@@ -28,8 +28,6 @@ from dfjoin.programs.text_operators import (
 )
 from dfjoin.transform.compose.computations import check_digit_ways, computed_ways
 
-__all__ = ["GAPS", "element_ways", "rewritings"]
-
 _MARKS = re.compile(r"[^A-Za-z0-9\u00c0-\U0010ffff]+")
 _MAX_SEPARATORS = 4
 _MAX_JOINERS = 5

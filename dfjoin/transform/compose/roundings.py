@@ -9,8 +9,6 @@ from decimal import Decimal
 from dfjoin.programs.number_operators import ROUNDINGS, RoundTo, WriteNumber
 from dfjoin.programs.operator import Step
 
-__all__ = ["find_numbers", "fit_roundings", "number_ways"]
-
 _WRITTEN = re.compile(
     r"-?(?:[0-9]{1,3}(?:,[0-9]{3})+(?:[.][0-9]+)?|[0-9]{1,3}(?:[.][0-9]{3})+,[0-9]+"
     r"|[0-9]{1,3}(?: [0-9]{3})+(?:[.,][0-9]+)?|[0-9]+(?:[.,][0-9]+)?)"

@@ -18,8 +18,6 @@ from dfjoin.transform.compose.compose import constant_weight
 from dfjoin.transform.compose.computations import ways_of_numbers
 from dfjoin.transform.compose.moments import reading_orders
 
-__all__ = ["CombinedColumns", "learn_combined", "number_reading"]
-
 _WEIGHT = 6.0
 """Weight of what is computed from two columns,"""
 _STEP_WEIGHT = 2.0

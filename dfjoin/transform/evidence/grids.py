@@ -17,8 +17,6 @@ from numpy.typing import NDArray
 
 from dfjoin.values.shares import FEW, MOST
 
-__all__ = ["grid_density", "same_tokens"]
-
 _TOKEN = re.compile(
     r"(?P<day>(?<!\d)\d{4}-\d\d-\d\d(?!\d))"
     r"|(?P<month>(?<!\d)\d{4}-\d\d(?![\d-]))"

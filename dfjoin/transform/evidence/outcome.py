@@ -25,11 +25,8 @@ from dfjoin.transform.evidence.chance import (
 from dfjoin.transform.evidence.grids import grid_density
 from dfjoin.transform.evidence.prepared_columns import SETTINGS, Column, count_distinct
 from dfjoin.values.key_index import Vocabulary
-from dfjoin.values.normalize import normalize_column
+from dfjoin.values.normalize import ValueSet, normalize_column
 from dfjoin.values.shares import NEARLY_ALL
-from dfjoin.values.value_set import ValueSet
-
-__all__ = ["FULL_COVERAGE", "Multiplicity", "Outcome", "evaluate"]
 
 FULL_COVERAGE = 0.97
 """Coverage from which nothing better is looked for."""

@@ -12,10 +12,7 @@ from numpy.typing import NDArray
 
 from dfjoin.kernels.ragged import expand_stretches
 from dfjoin.types import IndexSettings
-from dfjoin.values.normalize import normalize_column
-from dfjoin.values.value_set import ValueSet
-
-__all__ = ["SETTINGS", "Column", "as_columns", "count_distinct", "order_rows"]
+from dfjoin.values.normalize import ValueSet, normalize_column
 
 SETTINGS = IndexSettings(null_evidence=False)
 """Settings of the canonical form of both sides; see `dfjoin.values.normalize`."""

@@ -8,8 +8,6 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Floats", "SortedNumbers", "count_distinct", "last_units"]
-
 Floats = NDArray[np.float64]
 
 _LOCAL, _MIN_LOCAL = 8, 5

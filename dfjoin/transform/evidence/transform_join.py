@@ -19,8 +19,6 @@ from dfjoin.transform.evidence.prepared_columns import SETTINGS, Column, as_colu
 from dfjoin.values.key_index import Vocabulary, expand_pairs, pair_codes
 from dfjoin.values.normalize import normalize_column
 
-__all__ = ["MAX_PROGRAMS", "RankedProgram", "RowJoin", "TransformJoin", "join_rows"]
-
 MAX_PROGRAMS = 100
 """Programs of a stored join; learned ones have fewer."""
 

@@ -10,9 +10,7 @@ from numpy.typing import NDArray
 
 from dfjoin.kernels.ragged import expand_stretches
 from dfjoin.kernels.texts import suffixes
-from dfjoin.values.value_set import ValueSet
-
-__all__ = ["LONGEST_EXAMPLE", "SuffixArray", "ValuePairs", "find_pairs", "no_pairs"]
+from dfjoin.values.normalize import ValueSet
 
 _MAX_OCCURRENCES = 64
 """Occurrences in a column above which a q-gram says nothing about a pair."""

@@ -23,17 +23,6 @@ from dfjoin.transform.pairs.sides import ACCEPT, Direction
 from dfjoin.values.shares import FEW, HALF, HARDLY_ANY, KEY_UNIQUENESS, MANY, NEARLY_ALL
 from dfjoin.values.unicode import normalize_text
 
-__all__ = [
-    "MIN_COVERAGE",
-    "MIN_SCORE",
-    "AcceptedPrograms",
-    "accept_programs",
-    "as_result",
-    "is_consistent",
-    "is_more_whole",
-    "shares_of",
-]
-
 MIN_COVERAGE = 0.3
 """Share of the values of one column that a program must join: below it, the columns are not related as wholes."""
 MIN_SCORE = 0.5

@@ -18,8 +18,6 @@ from dfjoin.values.key_index import Vocabulary
 from dfjoin.values.normalize import normalize_column
 from dfjoin.values.shares import NEARLY_ALL
 
-__all__ = ["restore_casing", "spell_as_targets"]
-
 _MAX_ROWS = 2_000
 _MAX_PAIRS = 200
 """Joined rows that the casing is learned from."""

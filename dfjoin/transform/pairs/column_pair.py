@@ -16,8 +16,6 @@ from dfjoin.transform.evidence.prepared_columns import Column
 from dfjoin.transform.evidence.value_pairs import LONGEST_EXAMPLE, ValuePairs
 from dfjoin.values.unicode import normalize_text
 
-__all__ = ["ColumnPair", "distinct_pairs", "example_sets", "learn_pair"]
-
 _TOP_PAIRS = 40
 """Value pairs that examples are drawn from: k of the paper."""
 _EXAMPLE_SETS = ((3, 10), (2, 5))

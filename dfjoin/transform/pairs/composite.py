@@ -16,8 +16,6 @@ from dfjoin.programs.program_pieces import Constant, Extract, Piece
 from dfjoin.transform.evidence.prepared_columns import Column
 from dfjoin.values.shares import HALF, KEY_UNIQUENESS, MOST, NEARLY_ALL, NEARLY_EVERY
 
-__all__ = ["composite_keys", "join_columns", "split_column"]
-
 _MAX_ALIGNED_VALUES = 500
 """Distinct values whose structure is looked at."""
 _MAX_PARTS = 12

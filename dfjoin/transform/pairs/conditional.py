@@ -21,8 +21,6 @@ from dfjoin.transform.pairs.named_columns import confused_columns
 from dfjoin.transform.pairs.sides import Direction
 from dfjoin.values.shares import HARDLY_ANY, KEY_UNIQUENESS
 
-__all__ = ["accept_conditionally"]
-
 _MAX_VALUES = 500
 """Distinct source values whose texts are looked at."""
 _MAX_FEATURE_TEXTS = 40

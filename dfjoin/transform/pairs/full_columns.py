@@ -15,8 +15,6 @@ from dfjoin.transform.evidence.prepared_columns import Column
 from dfjoin.transform.pairs.column_pair import ColumnPair
 from dfjoin.transform.pairs.sides import SampledTable
 
-__all__ = ["FullColumns", "count_letters", "wholeness_of"]
-
 _MAX_SAMPLES = 100
 
 

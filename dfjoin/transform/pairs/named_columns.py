@@ -20,8 +20,6 @@ from dfjoin.transform.pairs.full_columns import FullColumns, count_letters
 from dfjoin.values.shares import NEARLY_ALL
 from dfjoin.values.unicode import normalize_text
 
-__all__ = ["confused_columns", "read_named_columns", "reads_as_much", "unread_columns"]
-
 _MAX_VALUES = 50
 """Values of a column that is not read, the most frequent in the joined rows, that are looked for in constants."""
 _MAX_SEPARATORS = 8

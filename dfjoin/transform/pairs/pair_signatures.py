@@ -16,8 +16,6 @@ from dfjoin.transform.evidence.value_pairs import ValuePairs
 from dfjoin.values.shares import FEW, MOST
 from dfjoin.values.unicode import normalize_text
 
-__all__ = ["SignedValues", "signature_pairs"]
-
 _MAX_VALUES = 1_000
 """Values of a column whose signatures are compared."""
 _MAX_TEXT = 200

@@ -16,8 +16,6 @@ from dfjoin.programs.program_pieces import MAX_PIECES, Constant, Extract, Piece
 from dfjoin.transform.evidence.prepared_columns import as_columns
 from dfjoin.transform.evidence.transform_join import RankedProgram, Table, TransformJoin, join_rows
 
-__all__ = ["read_constants"]
-
 _TOKEN = re.compile(f"([0-9]{{2,}}|{pattern_of('letters')}{{2,}})")
 _RUNS = {kind: re.compile(f"{pattern_of(kind)}+") for kind in ("digits", "letters")}
 _PLACES = (0, 1, 2, -1, -2)

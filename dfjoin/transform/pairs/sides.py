@@ -16,22 +16,8 @@ from dfjoin.transform.evidence.chance import MIN_BITS, MIN_PRECISION
 from dfjoin.transform.evidence.prepared_columns import Column, order_rows
 from dfjoin.transform.evidence.value_pairs import SuffixArray
 from dfjoin.transform.pairs.composite import composite_keys, join_columns
+from dfjoin.values.normalize import ValueSet
 from dfjoin.values.shares import HALF, KEY_UNIQUENESS
-from dfjoin.values.value_set import ValueSet
-
-__all__ = [
-    "ACCEPT",
-    "CONFIDENCE",
-    "DIRECTIONS",
-    "MIN_PAIRS",
-    "USUAL_NEEDS",
-    "Direction",
-    "Needs",
-    "SampledTable",
-    "sample_rows",
-    "sample_sides",
-    "sample_sizes",
-]
 
 _TELLING = 0.5
 """Distinct values ÷ rows from which a column tells its rows apart."""

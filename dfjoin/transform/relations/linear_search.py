@@ -10,11 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dfjoin.transform.compose.linear import known_lines
-from dfjoin.transform.evidence.chance import evidence_bits
-from dfjoin.transform.evidence.line_chance import RELATIVE, Line, chance_of_line, tolerance
+from dfjoin.transform.evidence.chance import RELATIVE, Line, chance_of_line, evidence_bits, tolerance
 from dfjoin.transform.evidence.sorted_numbers import Floats, SortedNumbers, count_distinct
-
-__all__ = ["search_lines"]
 
 _ALL_PAIRS = 30
 """Numbers of either column up to which every way to lay a line through them is tried."""

@@ -37,8 +37,6 @@ from dfjoin.transform.evidence.transform_join import RankedProgram, TransformJoi
 from dfjoin.transform.pairs.sides import ACCEPT, DIRECTIONS
 from dfjoin.values.shares import HALF
 
-__all__ = ["Named", "Reading", "relate_named", "relate_periods"]
-
 _LOOKED_AT = 60
 """Values of a column that tell what it holds."""
 _READ = 0.95

@@ -23,8 +23,6 @@ from dfjoin.transform.pairs.full_columns import FullColumns
 from dfjoin.transform.pairs.sides import DIRECTIONS, SampledTable
 from dfjoin.values.shares import KEY_UNIQUENESS
 
-__all__ = ["relate_combined"]
-
 _MAX_LOOKED_AT = 50
 """Values of a column whose texts tell how it is read."""
 _MAX_NUMBERS = 4

@@ -19,8 +19,6 @@ from dfjoin.transform.pairs.full_columns import FullColumns
 from dfjoin.transform.pairs.sides import SampledTable
 from dfjoin.values.shares import NEARLY_ALL
 
-__all__ = ["date_program", "days_may_be_exchanged", "relate_dates"]
-
 _MAX_LOOKED_AT = 200
 """Values of a column that tell how its dates are read."""
 _MAX_DATES = 200_000

@@ -20,8 +20,6 @@ from dfjoin.transform.evidence.transform_join import RankedProgram, TransformJoi
 from dfjoin.transform.pairs.sides import MIN_PAIRS
 from dfjoin.values.header_meaning import share_a_word
 
-__all__ = ["as_join", "entity_steps", "kinds_of", "relate_entities"]
-
 _MOST_VALUES = 20_000
 """Distinct values of a column up to which names are looked up: a name takes 3 microseconds."""
 _LOOKED_AT = 64

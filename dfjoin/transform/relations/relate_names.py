@@ -16,8 +16,6 @@ from dfjoin.transform.evidence.prepared_columns import Column
 from dfjoin.transform.evidence.transform_join import RankedProgram, TransformJoin
 from dfjoin.values.shares import HALF
 
-__all__ = ["relate_names"]
-
 _MOST_VALUES = 20_000
 """Distinct values of a column up to which names are compared: a name takes 20 microseconds."""
 _FEWEST = 4

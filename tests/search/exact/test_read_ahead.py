@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 import dfjoin
-from dfjoin.index.mapping import advise_willneed
+from dfjoin.index.component_files import advise_willneed
 from dfjoin.search.exact import posting_lists as readahead
 from dfjoin.search.exact.posting_lists import ReadAhead, VocabularyReadAhead, match_tokens
 from dfjoin.search.query import make_query

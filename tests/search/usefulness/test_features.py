@@ -12,10 +12,9 @@ from dfjoin.search.exact.searcher import MatchedQuery
 from dfjoin.search.params import search_params
 from dfjoin.search.query import make_query
 from dfjoin.search.usefulness import features
-from dfjoin.search.usefulness.features import features_of, query_facts, scores_of
+from dfjoin.search.usefulness.features import count_evidence, features_of, query_facts, scores_of
 from dfjoin.search.usefulness.lake_facts import facts_of, series_of
 from dfjoin.search.usefulness.model import model
-from dfjoin.search.usefulness.shared_evidence import count_evidence
 from tests.oracles import usefulness as oracle
 
 TOWNS = [f"town {a}{b}" for a in "klmnpr" for b in "aeiou"]

@@ -24,8 +24,6 @@ from dfjoin.search.embedding.pexeso.pivots import PivotIndex, build_pivot_index,
 from dfjoin.search.params import SearchStats
 from dfjoin.vectors.metrics import PROJECTED, Metric
 
-__all__ = ["PexesoSearch", "pivot_index_of"]
-
 _BATCH = 64
 """Query values that are blocked and verified together; between two batches columns are closed (Lemma 7)."""
 

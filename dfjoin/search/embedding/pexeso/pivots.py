@@ -11,8 +11,6 @@ from dfjoin.kernels.records import as_read_only
 from dfjoin.kernels.vectors.pivot_grids import Grid, cell_keys
 from dfjoin.vectors.metrics import Metric
 
-__all__ = ["N_PIVOTS", "PivotIndex", "build_pivot_index", "choose_levels", "choose_pivots", "make_grid", "map_rows"]
-
 N_PIVOTS = 5
 """Pivots; the paper's default."""
 

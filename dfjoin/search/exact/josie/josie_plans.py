@@ -6,8 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dfjoin.index.segment import Segment
-from dfjoin.kernels.lists.josie import josie, probe_set
-from dfjoin.kernels.lists.josie_costs import WHOLE
+from dfjoin.kernels.lists.josie import WHOLE, josie, probe_set
 from dfjoin.kernels.lists.mergelist import select_top
 from dfjoin.kernels.records import QueryLists, SegmentIndex
 from dfjoin.search.exact.costs import ENTRY_BYTES, KEPT_POSTING_BYTES, READ_COSTS, ReadCosts
@@ -20,8 +19,6 @@ from dfjoin.search.exact.posting_lists import (
     wanted_of,
 )
 from dfjoin.search.params import SearchStats
-
-__all__ = ["probe_lists", "run_josie"]
 
 _BATCH = 16
 _NO_COSTS = np.empty(0, np.float64)
