@@ -18,6 +18,7 @@ from spark_ext.session import without_pandas_warning
 __all__ = ["SessionTable", "empty_batch", "match_tables", "quoted", "split_name", "wall_time"]
 
 _BATCH_BYTES = 4 << 20
+_NOT_IN_ARROW = ("yearmonthinterval", "interval")
 
 
 class SessionTable:
@@ -158,14 +159,10 @@ def empty_batch(frame: Any) -> pa.RecordBatch:
 
 
 def _is_in_arrow(type_: Any) -> bool:
-    """Tell whether Arrow has a type of Spark."""
-    from pyspark.errors import PySparkTypeError
-    from pyspark.sql.pandas.types import to_arrow_type
-
-    try:
-        return to_arrow_type(type_) is not None
-    except PySparkTypeError:
-        return False
+    """Tell whether Arrow has a type of Spark: it has no intervals of months, which have no length."""
+    parts = [getattr(type_, name) for name in ("elementType", "keyType", "valueType") if hasattr(type_, name)]
+    parts += [field.dataType for field in getattr(type_, "fields", ())]
+    return type_.typeName() not in _NOT_IN_ARROW and all(map(_is_in_arrow, parts))
 
 
 def _is_nested(field: Any) -> bool:
