@@ -168,6 +168,7 @@ CALLS = {
         dfjoin.register_embedder,
         lambda world, **given: dfjoin.register_embedder(**{"embedder": consume, **given}),
     ),
+    "Lake.save_embedder": on_a_copy("save_embedder"),
     "Lake.compact": on_a_copy("compact"),
     "Lake.vacuum": on_a_copy("vacuum"),
     "Lake.restore": on_a_copy("restore", version=1),
@@ -238,6 +239,8 @@ def test_every_public_function_and_method_with_arguments_is_called():
         dfjoin.Program,
         dfjoin.JoinCandidates.plot_coverage,
         dfjoin.JoinCandidates.plot_matches,
+        dfjoin.Lake.plot_contents,
+        dfjoin.Lake.explore,  # starts a server: see tests/page
         dfjoin.LakeAugmenter,  # keeps its arguments, and checks them in fit: see tests/augment
     }
     assert {f.__qualname__ for f in public - left_out} - {f.__qualname__ for f in called} == set()

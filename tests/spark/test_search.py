@@ -448,7 +448,7 @@ def test_tasks_that_do_not_find_the_index(query, tmp_path):
     index = tmp_path / "here"
     lake = dfjoin.build_lake({"t": query[0]}, index, engine="inline", progress=False)
     index.rename(tmp_path / "there")
-    with pytest.raises(InvalidParameterError, match=r'`where` "cluster" works in tasks.*pass where="driver"'):
+    with pytest.raises(InvalidParameterError, match=r'must lie where tasks read it.*pass where="driver"'):
         query[1].discover_joinable("Country", lake, where="cluster")
 
 
