@@ -20,7 +20,7 @@ from dfjoin.transform.evidence.transform_join import TransformJoin
 DATED_RULES = ("before", "latest")
 """Rows that are dated before a row of the frame, or the latest ones of those that are not dated after it."""
 
-PERIODS = ("year", "quarter", "month", "week")
+PERIODS = ("year", "quarter", "month", "week", "day")
 """Granularities at which keys may be equal."""
 
 HOWS = ("left", "inner", "right", "outer")
@@ -59,7 +59,7 @@ class JoinStep:
     dated : dict, optional
         Which rows of the table a row of the frame gets by their dates: ``{"on": label, "right_on": [columns], "rule":
         "before" or "latest"}``, see `dfjoin.join.rows.dated_rows.DatedLink`. None: all that have its key.
-    period : {"year", "quarter", "month", "week"}, optional
+    period : {"year", "quarter", "month", "week", "day"}, optional
         The last keys are dates or periods, and equal if they lie in the same one, see
         `dfjoin.join.rows.read_rows.PeriodLink`.
     counted : bool or None

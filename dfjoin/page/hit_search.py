@@ -57,7 +57,7 @@ WAYS = {
 }
 """Name of a way in an address → the way; what people read stands in the texts."""
 
-_PERIODS = ("none", "year", "quarter", "month", "week")
+_PERIODS = ("none", "year", "quarter", "month", "week", "day")
 """What dates may be found by; none: by equal values alone."""
 
 _SHARES = {"strong": 0.85, "plausible": 0.5, "weak": 0.1, "chance": 0.0}

@@ -166,6 +166,7 @@ TEXTS: dict[str, Any] = {
         "quarter": "quarter",
         "month": "month",
         "week": "week",
+        "day": "day",
     },
     "by_period": "dates by {}",
     "no_period": "No column was found so. Choose another period, or any of these.",

@@ -53,6 +53,8 @@ def test_moments_get_the_value_of_their_day(build, rng):
     by_day = pd.Series(table["rate_of_it"].to_numpy(), pd.to_datetime(table["date"]))
     np.testing.assert_allclose(joined["rate_of_it"], by_day[df["at"].dt.normalize()])
     assert "equal if both lie in the same day" in str(dfjoin.report(joined))
+    again = df.iloc[:9].auto_join(joined.attrs["dfjoin"]["plan"])
+    np.testing.assert_allclose(again["rate_of_it"], joined["rate_of_it"][:9])
     assert df.discover_joinable("at", lake)["period"].to_list() == ["day"]
 
 

@@ -14,6 +14,7 @@ from dfjoin.index.catalog import KINDS
 from dfjoin.join.aggregate import as_floats, cell_kind
 from dfjoin.join.plan import JoinStep
 from dfjoin.store.table import LakeTable
+from dfjoin.values.header_meaning import is_year_name
 from dfjoin.values.key_index import KeyIndex
 from dfjoin.values.normalize import ValueSet
 from dfjoin.values.profile import NumberColumn, is_measured, number_column
@@ -105,13 +106,24 @@ class TableFacts:
         return name not in self._table.column_names or is_measured(name, self.numbers(name))
 
     def subject(self, step: JoinStep) -> str:
-        """Return the text of the first column of one value that a step leaves out, if it may name a thing."""
+        """Return the text of the first column of one value that a step leaves out, if it may name a thing.
+
+        Only where the key is days or years alone: these do not say what they are days of. One value beside a key of
+        names, as the city of all offices, is a fact like others.
+        """
+        by_period = step.period is not None and len(step.right_on) == 1
+        if not by_period and not all(map(self._is_calendar, step.right_on)):
+            return ""
         for name in left_out_columns(self._table, step):
             record = self._table.record(name)
             if record["cardinality"] == 1 and KINDS[record["kind"]] == "text":
                 for text in filter(_may_name, record["samples"][:1]):
                     return str(text)
         return ""
+
+    def _is_calendar(self, name: str) -> bool:
+        """Tell whether a column holds days, or has the header of years."""
+        return KINDS[self._table.record(name)["kind"]] == "date" or is_year_name(name)
 
     def numbers(self, name: str) -> NumberColumn:
         """Describe the numbers of a column as the index has it."""
@@ -139,9 +151,9 @@ def left_out_columns(table: LakeTable, step: JoinStep) -> dict[str, str]:
 
 
 def _may_name(text: str) -> bool:
-    """Tell whether a text may name what a table is about: ``Spain``, but not ``?`` or ``3/20/2014 3:33 PM``."""
+    """Tell whether a text may name what a table is about: ``Spain``, but not ``NA`` or ``3/20/2014 3:33 PM``."""
     n_letters = sum(map(str.isalpha, text))
-    return n_letters > 1 and 2 * n_letters > len(text) and len(text) <= _LONGEST_SUBJECT
+    return n_letters > 2 and 2 * n_letters > len(text) and len(text) <= _LONGEST_SUBJECT
 
 
 def _float(text: str) -> float:
