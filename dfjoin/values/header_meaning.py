@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import cache, lru_cache
 
 import numpy as np
@@ -150,6 +150,29 @@ def says_nothing_alone(name: str) -> bool:
     if len(words) != 1:
         return not words
     return "column" in words[0] or ("nothing" in words[0] and not any(letter.isdigit() for letter in name))
+
+
+@lru_cache(maxsize=_MOST_NAMES)
+def completes_name(own: str, other: str) -> bool:
+    """Tell whether what stands under a name is a name only together with what stands under another one.
+
+    A person has a first and a last name; a city or a county lies in a state or a country.
+
+    Examples
+    --------
+    >>> completes_name("last_name", "first_name"), completes_name("City", "State"), completes_name("State", "City")
+    (True, True, False)
+    """
+    words, others = _meanings(own), _meanings(other)
+    return any(
+        any(part in word for word in words) and any(whole in word for word in others)
+        for part, whole in headers.NAME_PARTS
+    )
+
+
+def is_part_of_name(own: str, others: Iterable[str]) -> bool:
+    """Tell whether one of some other names completes what stands under a name (`completes_name`)."""
+    return any(completes_name(own, other) for other in others)
 
 
 @lru_cache(maxsize=_MOST_NAMES)

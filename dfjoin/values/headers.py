@@ -186,6 +186,27 @@ PERSONS = (
     *("worker", "workers", "student", "students", "customer", "customers", "contact", "contacts"),
 )
 
+_GIVEN = (
+    *("first", "given", "forename", "firstname", "givenname", "fname", "vorname", "prenom", "nombre", "nome"),
+    *("voornaam", "fornavn", "fornamn", "etunimi", "imie", "jmeno", "имя"),
+)
+_FAMILY = (
+    *("last", "family", "surname", "lastname", "familyname", "lname", "nachname", "familienname", "nom", "apellido"),
+    *("cognome", "sobrenome", "apelido", "achternaam", "etternavn", "efternavn", "efternamn", "sukunimi", "nazwisko"),
+    *("prijmeni", "фамилия"),
+)
+_PLACE = (
+    *("city", "town", "village", "municipality", "county", "district", "parish", "stadt", "ort", "gemeinde", "kreis"),
+    *("landkreis", "ville", "commune", "ciudad", "municipio", "cidade", "citta", "comune", "miasto", "город"),
+)
+_AREA = (
+    *("county", "state", "province", "region", "country", "bundesland", "land", "departement", "pays", "provincia"),
+    *("estado", "pais", "regione", "paese", "wojewodztwo", "область", "страна"),
+)
+
+NAME_PARTS = (("given", "family"), ("family", "given"), ("place", "area"))
+"""A name of the first meaning is whole with one of the second: there is a Portland in Oregon and in Maine."""
+
 COMPOUNDS = (_THING, ("id", "code", "key", "no", "nr", "num", "seq", "fp", "ce"))
 """First and last parts of words that are written as one: ``siteid``, ``orderno``, ``statefp``."""
 
@@ -201,5 +222,9 @@ MEANINGS: dict[str, tuple[str, ...]] = {
     "year": (*_YEAR, *_FOREIGN_YEAR),
     "nothing": _NOTHING_ALONE,
     "column": _NUMBERED_ALONE,
+    "given": _GIVEN,
+    "family": _FAMILY,
+    "place": _PLACE,
+    "area": _AREA,
 }
 """What a word means where the meaning of a whole name is asked for; a word may have several."""

@@ -103,6 +103,41 @@ def test_other_people_of_the_same_names_are_not_joined():
     assert list(joined) == ["first", "last"]
 
 
+CITIES = [
+    *(("Portland", "Oregon"), ("Columbus", "Ohio"), ("Aurora", "Colorado"), ("Glendale", "Arizona")),
+    *(("Arlington", "Texas"), ("Springfield", "Illinois"), ("Seattle", "Washington"), ("Denver", "Colorado")),
+]
+ELSEWHERE = [("Portland", "Maine"), ("Columbus", "Georgia"), ("Aurora", "Illinois"), ("Springfield", "Ohio")]
+
+
+@pytest.mark.parametrize("names", [["city", "state"], ["Stadt", "Bundesland"], ["town name", "country"]])
+def test_a_city_of_another_state_gets_nothing_where_the_right_frame_has_each_name_once(names):
+    right = pd.DataFrame(CITIES, columns=names).assign(people=np.arange(8) * 1.5)
+    for rows in (CITIES + ELSEWHERE, CITIES[4:] + ELSEWHERE):  # with each city several times, and once
+        left = pd.DataFrame(rows, columns=names).assign(sales=2.5)
+        joined = left.auto_join(right)
+        assert _keys(joined) == (names, names)
+        _same_as_merge(joined, left, right, names, names)
+
+
+def test_a_key_that_is_no_part_of_a_name_stays_alone_where_an_attribute_differs():
+    names = ["company", "state"]
+    right = pd.DataFrame(CITIES, columns=names).assign(people=np.arange(8) * 1.5)
+    left = pd.DataFrame(CITIES[4:] + ELSEWHERE, columns=names)
+    assert _keys(left.auto_join(right)) == (["company"], ["company"])
+
+
+@pytest.mark.parametrize("others", [["Ida", "Otto"], ["Helen", "Otto"]])
+def test_people_of_other_first_names_are_not_joined_by_a_last_name_that_stands_once_on_either_side(others):
+    right = pd.DataFrame({"first": FIRST, "last": LAST, "badge": [f"b{i}" for i in range(12)]})
+    left = pd.DataFrame({"first": [*FIRST[:2], *others * 5], "last": LAST})
+    with pytest.warns(DfjoinWarning, match="unchanged"):
+        joined = left.auto_join(right)
+    assert list(joined) == ["first", "last"]
+    assert "too few pairs of first and last stand in one row" in str(dfjoin.report(joined))
+    assert "badge" in left.auto_join(right, on="last")
+
+
 def test_texts_whose_combinations_are_others_are_evidence_against_one_of_them():
     left = pd.DataFrame(
         {"town": [f"town {i % 30}" for i in range(36)], "street": [f"street {i % 9}" for i in range(36)]}

@@ -95,3 +95,31 @@ def test_the_shell_takes_several_columns(tmp_path, build, capsys):
 def test_a_report_says_both_columns(build):
     wide = DF.auto_join(build(TABLES), on="nation", tables="rain")
     assert "joined rain on nation + year = country + year, 1:1" in str(dfjoin.report(wide))
+
+
+GOVERNORS = pd.DataFrame(
+    {
+        "first_name": ["Kay", "Mike", "Doug", "Gavin", "Jared", "Ned", "Ron", "Brian"],
+        "last_name": ["Ivey", "Dunleavy", "Ducey", "Newsom", "Polis", "Lamont", "DeSantis", "Kemp"],
+    }
+)
+
+
+def test_people_are_joined_by_both_names_with_a_table_that_has_each_last_name_once(build):
+    lake = build({"governors": GOVERNORS.assign(born=np.arange(1944, 1952) + 0.5)})
+    df = pd.concat([GOVERNORS[2:], pd.DataFrame({"first_name": ["Mary", "Otto"], "last_name": ["Ivey", "Dunleavy"]})])
+    wide = df.assign(x=1.5).auto_join(lake)
+    assert _joined(wide) == [(["first_name", "last_name"], "governors", "1:1")]
+    assert wide["born"].tolist()[:6] == [1946.5 + i for i in range(6)] and wide["born"][6:].isna().all()
+
+
+def test_other_people_of_the_same_last_names_are_not_joined(build):
+    lake = build({"governors": GOVERNORS.assign(born=np.arange(1944, 1952) + 0.5)})
+    df = GOVERNORS.assign(first_name=GOVERNORS["first_name"].to_numpy()[::-1])
+    report = df.auto_join(lake, **QUIET).attrs["dfjoin"]
+    assert not report["joined"]
+    reasons = [row["reason"] for row in report["passed_over"] if row["column"] == "last_name"]
+    assert reasons == [
+        "too few pairs of first_name and last_name stand in one row of it: name the key with `on` if it is meant"
+    ]
+    assert _joined(df.auto_join(lake, on="last_name")) == [(["last_name"], "governors", "1:1")]

@@ -35,7 +35,7 @@ from dfjoin.store.overview import describe_table
 from dfjoin.store.snapshot import Snapshot
 from dfjoin.store.table import LakeTable, content_of
 from dfjoin.values.frames import column_to_arrow
-from dfjoin.values.header_meaning import is_year_name
+from dfjoin.values.header_meaning import is_part_of_name, is_year_name
 from dfjoin.values.key_index import Vocabulary, pair_codes
 from dfjoin.values.normalize import ValueSet, normalize_column
 from dfjoin.values.periods import read_periods
@@ -231,7 +231,7 @@ class LakeCandidates:
         if row.score < least:
             why = "accidental, chance explains the shared values" if row.accidental else f"a {row.verdict} candidate"
             return f"score {row.score:.2f} is below min_score {least:g}: {why}; pass min_score=0 if it is meant"
-        if row.table in self._apart and not _is_unique(row):
+        if row.table in self._apart and not (_is_unique(row) and not is_part_of_name(row.query_column, self.queries)):
             return f"{self._apart[row.table]}: name the key with `on` if it is meant"
         if row.usefulness < self.least_useful:
             return (

@@ -20,7 +20,7 @@ from dfjoin.search.period_search import find_period_keys
 from dfjoin.search.query import QueryColumn, make_key_query
 from dfjoin.search.usefulness.key_columns import reason_against_key
 from dfjoin.search.usefulness.lake_facts import table_headers
-from dfjoin.values.header_meaning import headers_of, is_generic
+from dfjoin.values.header_meaning import completes_name, headers_of, is_generic, is_part_of_name
 
 _MOST_TRIED = 8
 """Columns of the frame that are tried."""
@@ -123,7 +123,7 @@ def find_key_of_two(left: KeyColumns, rows: list[Any], context: SearchContext, o
     Entity and year, first and last name, city and state. Of the pairs of columns that tables hold, those 3 are
     searched whose tables are the most useful. A pair by which each row finds one row of the table goes before one
     that the frame has once and the table several times. A table of which one of the columns is a key alone is left
-    out. O(pairs × (values + postings + rows of the tables)).
+    out, unless its values are parts of names of which the other column has the rest. O(pairs × (values + postings + rows of the tables)).
     """
     if not mode_of(context.params.mode).has_composite_keys:
         return KeyOfTwo()
@@ -154,28 +154,30 @@ def find_key_of_two(left: KeyColumns, rows: list[Any], context: SearchContext, o
 def _tables_of_pairs(
     rows: list[Any], context: SearchContext, options: JoinOptions
 ) -> dict[tuple[str, str], dict[str, float]]:
-    """Return for each two query columns the tables that hold both, and neither once, with their usefulness.
+    """Return for each two query columns the tables that hold both, with their usefulness.
+
+    Neither is a key of the table, unless the other one completes its names.
 
     A table holds a column whose values it has, or whose header, if that does not stand in tables of any subject.
     """
     ways: dict[str, dict[str, Any]] = {}
-    keyed: set[str] = set()
+    keyed: dict[str, list[str]] = {}
     for row in rows:
         if row.score >= options.min_score and row.containment >= options.threshold:
             ways.setdefault(row.table, {}).setdefault(row.query_column, row)
             if isinstance(row.relationship, str) and row.relationship.endswith(":1"):
-                keyed.add(row.table)
+                keyed.setdefault(row.table, []).append(row.query_column)
     order = list(context.queries)
     headers = {name: headers_of([name]) for name in order}
     specific = {name: int(header.joined[0]) for name, header in headers.items() if not is_generic(header)}
     found: dict[tuple[str, str], dict[str, float]] = {}
     for table, own in ways.items():
-        if table in keyed:
-            continue
         known = table_headers(context.snapshot, table)
         useful = max(row.usefulness for row in own.values())
         held = [name for name in order if name in own or specific.get(name) in known]
         for one, other in combinations(held, 2):
+            if not all(completes_name(key, other if key == one else one) for key in keyed.get(table, ())):
+                continue
             columns = [own[name].column if name in own else None for name in (one, other)]
             if columns[0] != columns[1]:
                 found.setdefault((one, other), {})[table] = useful
@@ -183,13 +185,14 @@ def _tables_of_pairs(
 
 
 def _is_key_alone(context: SearchContext, row: Any) -> bool:
-    """Tell whether one of the columns of a table that a key is joined with names its rows alone."""
+    """Tell whether one of the columns of a table that a key is joined with names its rows alone, by whole names."""
     segment, number = context.snapshot.find_table(row.table)
     record = segment.catalog.table_record(number)
     first = record["first_column"]
     columns = segment.catalog.column_records(range(first, first + record["n_columns"]))
     _, names, _ = context.key_of(row)
-    return any(c["name"] in names and c["cardinality"] == c["n_rows"] - c["n_null"] for c in columns)
+    alone = [c["name"] for c in columns if c["name"] in names and c["cardinality"] == c["n_rows"] - c["n_null"]]
+    return not all(is_part_of_name(name, names) for name in alone)
 
 
 def _best_of(results: list[JoinCandidates], relationship: str = ":1") -> JoinCandidates | None:

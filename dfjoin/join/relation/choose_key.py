@@ -21,6 +21,7 @@ from dfjoin.join.relation.key_evidence import (
 from dfjoin.search.query import QueryColumn
 from dfjoin.search.usefulness.pair_score import score_pair
 from dfjoin.search.usefulness.ranking import VERDICTS
+from dfjoin.values.header_meaning import is_part_of_name
 from dfjoin.values.key_index import Vocabulary
 from dfjoin.values.shares import HALF, MOST
 
@@ -55,7 +56,8 @@ def choose_equal_keys(left: KeyColumns, right: KeyColumns, threshold: float) -> 
     if chance may explain what is shared, as with row numbers (`key_evidence.reason_against`), unless other
     columns of the same rows agree (`key_evidence.rows_agree`). The others are ranked by containment, then shared
     values, then by whether their names agree, then by whether the right column is a key. Where the best one is no key
-    of the right frame, or there is none, two or three columns may be (`joint_key.find_joint_key`).
+    of the right frame, there is none, or it holds parts of names, two or three columns may be
+    (`joint_key.find_joint_key`).
 
     Parameters
     ----------
@@ -97,7 +99,7 @@ def choose_equal_keys(left: KeyColumns, right: KeyColumns, threshold: float) -> 
     notes = [(columns, reason) for _, columns, reason in passed[:_MAX_NOTES]]
     scored.sort(key=lambda item: item[0], reverse=True)
     single = (scored[0][1].label, scored[0][2].label) if scored else None
-    if not scored or not scored[0][2].is_unique:
+    if not scored or not scored[0][2].is_unique or is_part_of_name(scored[0][1].name, (own.name for own, *_ in shared)):
         joint = find_joint_key(left, right, shared, single, threshold)
         if joint.labels is not None:
             parts = {f"{own} = {theirs}" for own, theirs in zip(*joint.labels, strict=True)}

@@ -14,7 +14,7 @@ from dfjoin.join.keys import KeyColumns
 from dfjoin.join.relation.key_evidence import is_row_number, names_agree, reason_against
 from dfjoin.search.query import QueryColumn
 from dfjoin.transform.evidence.chance import MIN_BITS, evidence_bits
-from dfjoin.values.header_meaning import is_year_name
+from dfjoin.values.header_meaning import completes_name, is_year_name
 from dfjoin.values.shares import HALF, NEARLY_EVERY
 
 _MOST_PARTS = 8
@@ -50,6 +50,10 @@ class _KeyPart(NamedTuple):
     @property
     def containment(self) -> float:
         return self.n_matched / len(self.own.values)
+
+    def is_completed_by(self, other: _KeyPart) -> bool:
+        """Tell whether what stands in this pair of columns is a name only together with another pair."""
+        return completes_name(self.own.name, other.own.name) and completes_name(self.theirs.name, other.theirs.name)
 
     @property
     def tells_alone(self) -> bool:
@@ -104,7 +108,9 @@ def find_joint_key(
     Notes
     -----
     A part is a pair of columns that reaches the threshold and whose values are equal by more than chance, or whose
-    names agree; columns with a namesake on the other side meet that one alone. Parts are a key together if a key that
+    names agree; columns with a namesake on the other side meet that one alone. Where one column is a key of the right
+    frame, it is the key, unless its values are a part of names of which the rest stands in another pair of columns
+    (`header_meaning.completes_name`): then both are the key, or none is. Parts are a key together if a key that
     both frames have stands in one row of the right frame (or of the left one, where there is no key of one column).
     That their values stand together in rows is evidence, 10 bits and more beyond what independent columns give; where
     every combination occurs, as in a panel of countries and years, equal columns are all that can be known, and these
@@ -115,10 +121,10 @@ def find_joint_key(
     do not, a single column that is a key on neither side is none either. O(rows × combinations of 8 parts).
     """
     parts = _parts(shared, threshold)
-    if any(
-        (part.own.label, part.theirs.label) == single and _joined(left, right, (part,)).is_right_key for part in parts
-    ):
-        return JointKey(None)
+    alone = next((part for part in parts if (part.own.label, part.theirs.label) == single), None)
+    is_right_key = alone is not None and _joined(left, right, (alone,)).is_right_key
+    if alone is not None and is_right_key:
+        parts = [alone, *(part for part in _parts(shared, 0.0) if alone.is_completed_by(part))]
     is_left_key = single is not None and left.query(left.position(single[0])).is_unique
     n_tried, apart = 0, ""
     for size in range(2, _MOST_COLUMNS + 1):
@@ -137,9 +143,13 @@ def find_joint_key(
             if joint.n_matched >= threshold * joint.n_keys:
                 if not is_left_key or all(part.tells_alone for part in rest):
                     found.append(joint)
-            elif single is not None and not is_left_key and all(p.has_equal_name and p.tells_alone for p in rest):
-                apart = f"too few pairs of {' and '.join(map(str, own))} stand in one row of the other frame"
-        key = _best(found, MIN_BITS + math.log2(max(1, n_tried)))
+            elif is_right_key or (
+                single is not None and not is_left_key and all(p.has_equal_name and p.tells_alone for p in rest)
+            ):
+                names = " and ".join(map(str, sorted(own, key=left.position)))
+                apart = f"too few pairs of {names} stand in one row of the other frame"
+        # rows that a part of a name joins as well need no evidence of their own
+        key = _best(found, 0.0 if is_right_key else MIN_BITS + math.log2(max(1, n_tried)))
         if key is not None:
             ordered = sorted(key.parts, key=lambda part: left.position(part.own.label))
             return JointKey(([part.own.label for part in ordered], [part.theirs.label for part in ordered]))
