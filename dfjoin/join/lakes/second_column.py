@@ -123,7 +123,8 @@ def find_key_of_two(left: KeyColumns, rows: list[Any], context: SearchContext, o
     Entity and year, first and last name, city and state. Of the pairs of columns that tables hold, those 3 are
     searched whose tables are the most useful. A pair by which each row finds one row of the table goes before one
     that the frame has once and the table several times. A table of which one of the columns is a key alone is left
-    out, unless its values are parts of names of which the other column has the rest. O(pairs × (values + postings + rows of the tables)).
+    out, unless its values are parts of names of which the other column has the rest.
+    O(pairs × (values + postings + rows of the tables)).
     """
     if not mode_of(context.params.mode).has_composite_keys:
         return KeyOfTwo()
