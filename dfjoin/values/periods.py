@@ -44,6 +44,7 @@ _DAYS_OF_A_YEAR = tuple(
 )
 """``march 11``, ``11-mar``."""
 
+_SEASON = re.compile(r"(?:[A-Za-z]+ )?([0-9]{4}) ?[-/\u2013] ?([0-9]{4}|[0-9]{2})")
 _MOMENT = re.compile(r"\d{4}-\d\d-\d\d(?:[ t]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:z|[+-]\d\d:?\d\d)?)?")
 """A day, or a moment of it, as ISO 8601 writes it, in small letters."""
 
@@ -182,6 +183,18 @@ def is_period(text: str) -> bool:
     return _read(text)[0] != "" or _MOMENT.fullmatch(text) is not None
 
 
+def is_season(text: str) -> bool:
+    """Tell whether a text is a year and the one after it.
+
+    Examples
+    --------
+    >>> [is_season(text) for text in ("2012/13", "Season 1999-00", "2012-2013", "2012-12")]
+    [True, True, True, False]
+    """
+    years = _SEASON.fullmatch(text)
+    return years is not None and (int(years[1]) + 1) % 10 ** len(years[2]) == int(years[2])
+
+
 def _may_be_periods(column: pd.Series) -> bool:
     """Tell whether one of some rows is a date or a period, or they have too few different values to tell."""
     some = column.iloc[:: max(1, len(column) // _ROWS)].dropna()
@@ -273,14 +286,16 @@ def _spell_week(number: int) -> str:
 
 
 def are_periods(texts: Sequence[str]) -> bool:
-    """Tell whether most of some canonical texts are periods, or days of any year.
+    """Tell whether most of some canonical texts are periods, seasons, or days of any year.
 
     Examples
     --------
     >>> are_periods(["march 11", "3 apr", "tbd"]), are_periods(["may", "june"]), are_periods(["apr 1948", "may 1948"])
     (True, False, True)
     """
-    n_read = sum(is_period(text) or any(one.fullmatch(text) for one in _DAYS_OF_A_YEAR) for text in texts)
+    n_read = sum(
+        is_period(text) or is_season(text) or any(one.fullmatch(text) for one in _DAYS_OF_A_YEAR) for text in texts
+    )
     return 2 * n_read > len(texts)
 
 

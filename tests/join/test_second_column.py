@@ -123,3 +123,17 @@ def test_other_people_of_the_same_last_names_are_not_joined(build):
         "too few pairs of first_name and last_name stand in one row of it: name the key with `on` if it is meant"
     ]
     assert _joined(df.auto_join(lake, on="last_name")) == [(["last_name"], "governors", "1:1")]
+
+
+def test_the_year_in_which_an_award_began_is_not_that_of_its_winners(build):
+    awards = pd.DataFrame(
+        {"award": [f"award {i}" for i in range(9)], "year_introduced": [1982 + i % 3 for i in range(9)]}
+    )
+    winners = pd.DataFrame(
+        [(f"award {i}", 1982 + i % 3 + 4 * n, f"team {i + n}") for i in range(9) for n in range(5)],
+        columns=["award", "year", "team_name"],
+    )
+    wide = awards.auto_join(build({"winners": winners}))
+    assert _joined(wide) == [(["award"], "winners", "1:m")]
+    same = awards.rename(columns={"year_introduced": "Year"}).auto_join(build({"winners": winners}))
+    assert _joined(same) == [(["award", "Year"], "winners", "1:1")]

@@ -123,7 +123,9 @@ def find_key_of_two(left: KeyColumns, rows: list[Any], context: SearchContext, o
     Entity and year, first and last name, city and state. Of the pairs of columns that tables hold, those 3 are
     searched whose tables are the most useful. A pair by which each row finds one row of the table goes before one
     that the frame has once and the table several times. A table of which one of the columns is a key alone is left
-    out, unless its values are parts of names of which the other column has the rest.
+    out, unless its values are parts of names of which the other column has the rest. Where the frame has a column
+    once, the other one has the same name in the table or holds texts: the year in which an award was introduced is not
+    that of its winners.
     O(pairs × (values + postings + rows of the tables)).
     """
     if not mode_of(context.params.mode).has_composite_keys:
@@ -144,8 +146,8 @@ def find_key_of_two(left: KeyColumns, rows: list[Any], context: SearchContext, o
     for pair in pairs:
         key = make_key_query([replace(context.queries[name], companions=names) for name in pair])
         found = search_columns(context.snapshot, key, params)
-        is_key_alone = np.array([_is_key_alone(found.context, row) for row in found.itertuples(index=False)], bool)
-        results.append(found[~found["copy"] & ~is_key_alone & (found["usefulness"] >= options.min_score)])
+        is_other = np.array([_has_other_key(found.context, row) for row in found.itertuples(index=False)], bool)
+        results.append(found[~found["copy"] & ~is_other & (found["usefulness"] >= options.min_score)])
         if found.attrs["dfjoin"]["complete"]:
             missing = set(tables[pair]) - set(found["table"])
             is_apart |= dict.fromkeys(missing, f"too few pairs of {' and '.join(pair)} stand in one row of it")
@@ -185,13 +187,19 @@ def _tables_of_pairs(
     return found
 
 
-def _is_key_alone(context: SearchContext, row: Any) -> bool:
-    """Tell whether one of the columns of a table that a key is joined with names its rows alone, by whole names."""
+def _has_other_key(context: SearchContext, row: Any) -> bool:
+    """Tell whether a table is rather joined by one of two columns: it names the rows of either side by whole names."""
+    key = context.of(row).key
+    assert key is not None  # the rows are those of a search by two columns
+    _, names, _ = context.key_of(row)
+    both = list(zip(key.query.columns, names, strict=True))
+    tells_alone = [own.kind == "text" or own.name.casefold() == name.casefold() for own, name in both]
+    if any(own.is_unique and not tells for (own, _), tells in zip(both, reversed(tells_alone), strict=True)):
+        return True
     segment, number = context.snapshot.find_table(row.table)
     record = segment.catalog.table_record(number)
     first = record["first_column"]
     columns = segment.catalog.column_records(range(first, first + record["n_columns"]))
-    _, names, _ = context.key_of(row)
     alone = [c["name"] for c in columns if c["name"] in names and c["cardinality"] == c["n_rows"] - c["n_null"]]
     return not all(is_part_of_name(name, names) for name in alone)
 

@@ -35,6 +35,7 @@ from dfjoin.transform.evidence.chance import MIN_BITS, evidence_bits
 from dfjoin.transform.evidence.prepared_columns import Column
 from dfjoin.transform.evidence.transform_join import RankedProgram, TransformJoin
 from dfjoin.transform.pairs.sides import ACCEPT, DIRECTIONS
+from dfjoin.values.periods import is_season
 from dfjoin.values.shares import HALF
 
 _LOOKED_AT = 60
@@ -118,7 +119,6 @@ _ABOVE = re.compile(r"\b(?:over|above|more|older|plus|from|at least|up(?! to))\b
 _BELOW = re.compile(r"\b(?:under|below|less|fewer|younger|up to)\b|[<\u2264]")
 _WITH = re.compile(r"\b(?:and|or|plus|from|at least|up to)\b|[+=\u2265\u2264]")
 """What says of a band with one number that it begins or ends there, and that the number lies in it."""
-_SEASON = re.compile(r"(?:[A-Za-z]+ )?([0-9]{4}) ?[-/\u2013] ?([0-9]{4}|[0-9]{2})")
 
 
 class Reading(NamedTuple):
@@ -337,14 +337,8 @@ def _numbers(name: str, texts: list[str]) -> Iterator[Reading]:
         firsts = {int(band[1]) % width for band in bands}
         if len(firsts) == 1:
             yield Reading(f"band of {width} from {firsts.pop()}", _program(name, (_ONE,)), True)
-    if sum(map(_is_season, texts)) >= _READ * len(texts):
+    if sum(map(is_season, texts)) >= _READ * len(texts):
         yield Reading("year", _program(name, (_ONE,)), True)
-
-
-def _is_season(text: str) -> bool:
-    """Tell whether a text is a year and the one after it: ``2012/13``, ``Season 2012-2013``."""
-    years = _SEASON.fullmatch(text)
-    return years is not None and (int(years[1]) + 1) % 10 ** len(years[2]) == int(years[2])
 
 
 def _as_bands(texts: list[str]) -> Step | None:

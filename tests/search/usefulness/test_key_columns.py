@@ -71,6 +71,15 @@ def test_days_and_years_alone_join_no_tables_unless_they_are_named(build, days):
     assert "rain" in dfjoin.auto_join(frame, lake, on="day", tables="weather").columns
 
 
+@pytest.mark.parametrize("spelling", ["{}-{:02}", "{}/{:02}", "{}\u2013{:02}"])
+def test_seasons_alone_join_no_tables(build, spelling):
+    seasons = [spelling.format(year, (year + 1) % 100) for year in range(1980, 2010)]
+    frame = pd.DataFrame({"season": seasons, "winner": [f"w{i}" for i in range(30)]})
+    lake = build({"cup": pd.DataFrame({"Season": seasons, "place": [f"{i % 9}th" for i in range(30)]})})
+    query = replace(make_query(frame["season"], IndexSettings()), companions=tuple(frame.columns))
+    assert has_dates_alone(lake.snapshot, query, "cup")
+
+
 @pytest.mark.parametrize(
     "years", [range(1990, 2020), [-720, *range(1991, 2020)], ["1990[1]", *map(str, range(1991, 2019)), "2019*"]]
 )
