@@ -137,3 +137,19 @@ def test_the_year_in_which_an_award_began_is_not_that_of_its_winners(build):
     assert _joined(wide) == [(["award"], "winners", "1:m")]
     same = awards.rename(columns={"year_introduced": "Year"}).auto_join(build({"winners": winners}))
     assert _joined(same) == [(["award", "Year"], "winners", "1:1")]
+
+
+def test_a_table_that_one_column_names_is_not_joined_by_a_pair_of_others(build):
+    """A driver's team and nationality are those of another driver of the next season."""
+    drivers = pd.DataFrame(
+        {
+            "driver": [f"driver {i}" for i in range(24)],
+            "team": [f"team {i // 4}" for i in range(24)],
+            "country": [f"country {i % 4 + 4 * (i % 2)}" for i in range(24)],
+        }
+    )
+    older = drivers.assign(driver=[f"driver {i if i < 20 else i + 9}" for i in range(24)], points=np.arange(24) + 0.5)
+    others = older.assign(driver=[f"pilot {i}" for i in range(24)], wins=np.arange(24) * 2.5).drop(columns="points")
+    lake = build({"older": older, "others": others})
+    wide = drivers.auto_join(lake, k=2)
+    assert (["driver"], "older", "1:1") in _joined(wide) and wide["points"].isna().sum() == 4

@@ -3,6 +3,7 @@ other, and columns of a frame that stand together in a table."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from itertools import combinations
 from typing import Any
@@ -130,7 +131,12 @@ def find_key_of_two(left: KeyColumns, rows: list[Any], context: SearchContext, o
     """
     if not mode_of(context.params.mode).has_composite_keys:
         return KeyOfTwo()
-    tables = _tables_of_pairs(rows, context, options)
+    rows = [row for row in rows if row.score >= options.min_score and row.containment >= options.threshold]
+    keyed: dict[str, set[str]] = {}
+    for row in rows:
+        if isinstance(row.relationship, str) and row.relationship.endswith(":1"):
+            keyed.setdefault(row.table, set()).add(row.query_column)
+    tables = _tables_of_pairs(rows, context, keyed)
     pairs = sorted(tables, key=lambda pair: -max(tables[pair].values()))[:_MOST_PAIRS]
     names = tuple(map(str, left.frame.columns))
     params = search_params(
@@ -146,7 +152,13 @@ def find_key_of_two(left: KeyColumns, rows: list[Any], context: SearchContext, o
     for pair in pairs:
         key = make_key_query([replace(context.queries[name], companions=names) for name in pair])
         found = search_columns(context.snapshot, key, params)
-        is_other = np.array([_has_other_key(found.context, row) for row in found.itertuples(index=False)], bool)
+        is_other = np.array(
+            [
+                not _is_whole(pair, keyed.get(row.table, ())) or _has_other_key(found.context, row)
+                for row in found.itertuples(index=False)
+            ],
+            bool,
+        )
         results.append(found[~found["copy"] & ~is_other & (found["usefulness"] >= options.min_score)])
         if found.attrs["dfjoin"]["complete"]:
             missing = set(tables[pair]) - set(found["table"])
@@ -155,7 +167,7 @@ def find_key_of_two(left: KeyColumns, rows: list[Any], context: SearchContext, o
 
 
 def _tables_of_pairs(
-    rows: list[Any], context: SearchContext, options: JoinOptions
+    rows: list[Any], context: SearchContext, keyed: dict[str, set[str]]
 ) -> dict[tuple[str, str], dict[str, float]]:
     """Return for each two query columns the tables that hold both, with their usefulness.
 
@@ -164,12 +176,8 @@ def _tables_of_pairs(
     A table holds a column whose values it has, or whose header, if that does not stand in tables of any subject.
     """
     ways: dict[str, dict[str, Any]] = {}
-    keyed: dict[str, list[str]] = {}
     for row in rows:
-        if row.score >= options.min_score and row.containment >= options.threshold:
-            ways.setdefault(row.table, {}).setdefault(row.query_column, row)
-            if isinstance(row.relationship, str) and row.relationship.endswith(":1"):
-                keyed.setdefault(row.table, []).append(row.query_column)
+        ways.setdefault(row.table, {}).setdefault(row.query_column, row)
     order = list(context.queries)
     headers = {name: headers_of([name]) for name in order}
     specific = {name: int(header.joined[0]) for name, header in headers.items() if not is_generic(header)}
@@ -179,12 +187,17 @@ def _tables_of_pairs(
         useful = max(row.usefulness for row in own.values())
         held = [name for name in order if name in own or specific.get(name) in known]
         for one, other in combinations(held, 2):
-            if not all(completes_name(key, other if key == one else one) for key in keyed.get(table, ())):
+            if not _is_whole((one, other), keyed.get(table, ())):
                 continue
             columns = [own[name].column if name in own else None for name in (one, other)]
             if columns[0] != columns[1]:
                 found.setdefault((one, other), {})[table] = useful
     return found
+
+
+def _is_whole(pair: tuple[str, str], keys: Iterable[str]) -> bool:
+    """Tell whether each of some columns that are keys of a table is one of a pair, and the other one completes it."""
+    return all(key in pair and completes_name(key, pair[key == pair[0]]) for key in keys)
 
 
 def _has_other_key(context: SearchContext, row: Any) -> bool:

@@ -79,9 +79,9 @@ def has_dates_alone(snapshot: Snapshot, query: QueryColumn, table: str) -> bool:
 
 
 def has_serials_alone(snapshot: Snapshot, query: QueryColumn, table: str) -> bool:
-    """Tell whether a query holds the numbers from 0 or 1 on, and nothing but their header relates it to a table.
+    """Tell whether a query holds the numbers from 0 or 1 on, or letters, and nothing but a header relates it to a table.
 
-    Tables of any subject number districts, teams and samples. A header with a word for identifiers (``team_id``) or one
+    Tables of any subject number districts, teams and samples, or call them A, B, C. A header with a word for identifiers (``team_id``) or one
     that names the table, and two other headers that both sides have, say that the numbers mean the same.
 
     Parameters
@@ -92,7 +92,8 @@ def has_serials_alone(snapshot: Snapshot, query: QueryColumn, table: str) -> boo
         Name of a table of the lake.
     """
     facts = query_facts(query)
-    if not facts.is_serial or np.any(facts.header.marks & NAMING):
+    are_letters = int(np.diff(query.values.offsets).max()) == 1  # of one byte; digits are serial or no key
+    if not (facts.is_serial or are_letters) or np.any(facts.header.marks & NAMING):
         return False
     segment, number = snapshot.find_table(table)
     tables = facts_of(segment).tables

@@ -107,6 +107,18 @@ def test_numbers_from_one_on_under_one_header_join_no_tables_unless_they_are_nam
     assert not has_serials_alone(lake.snapshot, coded, "csv__400")
     report = dfjoin.auto_join(frame, lake, tables="csv__400", on_no_match="ignore").attrs["dfjoin"]
     assert not report["joined"]
-    assert any("have numbers from 1 on: name the key" in one["reason"] for one in report["passed_over"])
+    assert any("have numbers from 1 on, or letters: name the key" in one["reason"] for one in report["passed_over"])
     assert "Senator" in dfjoin.auto_join(frame, lake, on="district", tables="csv__400").columns
     assert "Senator" in dfjoin.auto_join(frame, lake, tables="districts").columns
+
+
+def test_letters_join_no_tables_unless_they_are_named(build):
+    """Categories of aid are no schools, though both are called A to H."""
+    frame = pd.DataFrame({"category": list("ABCDEFGH"), "aid": [f"aid {i}" for i in range(8)]})
+    schools = pd.DataFrame({"school": list("ABCDEFGH"), "est": [28, 8, -3, 7, -1, 1, 18, 12]})
+    lake = build({"schools": schools, "categories": schools.rename(columns={"school": "category"})})
+    query = replace(make_query(frame["category"], IndexSettings()), companions=tuple(frame.columns))
+    assert has_serials_alone(lake.snapshot, query, "schools")
+    assert not has_serials_alone(lake.snapshot, query, "categories")
+    report = dfjoin.auto_join(frame, lake, on_no_match="ignore").attrs["dfjoin"]
+    assert {step["table"] for step in report["joined"]} == {"categories"}
