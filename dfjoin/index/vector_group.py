@@ -35,7 +35,7 @@ _EMBEDDED_AT_ONCE = 1 << 13
 """Values; between two such chunks the progress is told."""
 
 _CHUNK = 1 << 16
-"""Vectors that are written at once."""
+"""Vectors that are written at once, and tokens that are listed at once."""
 
 VectorPart: TypeAlias = tuple[NDArray[np.float32], NDArray[np.int64]]
 """Some unit vectors, and the token of each."""
@@ -47,13 +47,18 @@ def text_columns(segment: Segment) -> NDArray[np.uint8]:
     return ((numbers["kind"] == KINDS.index("text")) & (numbers["is_indexed"] > 0)).astype(np.uint8)
 
 
-def text_tokens(segment: Segment) -> NDArray[np.int64]:
+def text_tokens(segment: Segment) -> NDArray[np.uint32]:
     """List the tokens that a column of text holds, ascending."""
     tokens = segment.sound_tokens("group", "list_indptr", "list_columns")
     is_text = text_columns(segment).astype(bool)
-    before = np.append(0, np.cumsum(is_text[tokens.list_columns]))
-    of_lists = before[tokens.list_indptr[1:]] > before[tokens.list_indptr[:-1]]
-    return np.flatnonzero(np.concatenate([is_text, of_lists])[tokens.group])
+    before = np.zeros(tokens.list_columns.size + 1, np.uint32)  # may wrap: a list is shorter
+    np.cumsum(is_text[tokens.list_columns], out=before[1:])
+    of_lists = before[tokens.list_indptr[1:]] != before[tokens.list_indptr[:-1]]
+    is_text_group, found = np.concatenate([is_text, of_lists]), [np.empty(0, np.uint32)]
+    for first in range(0, tokens.group.size, _CHUNK):  # in parts, since numpy takes the indices as eight bytes each
+        part = np.flatnonzero(is_text_group[tokens.group[first : first + _CHUNK]])
+        found.append((part + first).astype(np.uint32))
+    return np.concatenate(found)
 
 
 def stretches_of_texts(tokens: Tokens, chosen: NDArray[np.integer]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -86,7 +91,7 @@ def texts_of(tokens: Tokens, chosen: NDArray[np.integer]) -> Texts:
 
 def embed_values(
     segment: Segment,
-    chosen: NDArray[np.int64],
+    chosen: NDArray[np.integer],
     embedder: Embedder,
     dimension: int,
     on_chunk: Callable[[int], None] | None = None,
@@ -96,7 +101,7 @@ def embed_values(
     Parameters
     ----------
     segment : Segment
-    chosen : ndarray of int64
+    chosen : ndarray of integers
         The tokens, ascending.
     embedder : Embedder
     dimension : int
@@ -116,7 +121,7 @@ def embed_values(
         If its vectors have another length.
     """
     for start in range(0, chosen.size, _EMBEDDED_AT_ONCE):
-        own = chosen[start : start + _EMBEDDED_AT_ONCE]
+        own = chosen[start : start + _EMBEDDED_AT_ONCE].astype(np.int64)
         rows = unit_rows(embedder.embed(texts_of(segment.tokens, own)))
         if rows.shape[1] != dimension:
             raise InvalidParameterError(

@@ -31,32 +31,33 @@ def _compare(data, first, last, other, end):
 
 
 @njit_lean
-def sort_words(data, starts, lengths, most, words, out, out_starts, out_lengths):
+def sort_words(data, offsets, chosen, most, words, out, out_offsets):
     """Write the distinct words of each text by code point, with a blank between two.
 
     Parameters
     ----------
     data : ndarray of uint8
         UTF-8.
-    starts, lengths : ndarray of int64, shape (n,)
-        Where each text begins, and its bytes.
+    offsets : ndarray of int64
+        Where texts lie in it.
+    chosen : ndarray of uint32, shape (n,)
+        The texts.
     most : int
         Characters; a text of more is written as an empty one.
     words : ndarray of int64, shape (2, 2 * most + 1)
         Scratch: where the words of a text begin and end.
     out : ndarray of uint8
         Output; no text becomes longer.
-    out_starts, out_lengths : ndarray of int64, shape (n,)
-        Output.
+    out_offsets : ndarray of int64, shape (n + 1,)
+        Output; begins with 0.
 
     Notes
     -----
     O(bytes) and, of a text of w words, w² comparisons of words: texts are short.
     """
     n_out = 0
-    for text in range(starts.size):
-        out_starts[text] = n_out
-        start, end = starts[text], starts[text] + lengths[text]
+    for text in range(chosen.size):
+        start, end = offsets[chosen[text]], offsets[np.int64(chosen[text]) + 1]
         n_characters = 0
         for i in range(start, end):
             n_characters += data[i] & 0xC0 != 0x80
@@ -90,4 +91,4 @@ def sort_words(data, starts, lengths, most, words, out, out_starts, out_lengths)
             for j in range(words[0, k], words[1, k]):
                 out[n_out] = data[j]
                 n_out += 1
-        out_lengths[text] = n_out - out_starts[text]
+        out_offsets[text + 1] = n_out

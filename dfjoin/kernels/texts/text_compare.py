@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from dfjoin.kernels.numba._compile import njit_inner, njit_lean
 from dfjoin.kernels.texts.edit_distance import advance_block, slice_edit_distance
-from dfjoin.kernels.texts.text_scan import decode, hash_of, is_known, most_edits, to_grams
+from dfjoin.kernels.texts.text_scan import decode, hash_of, is_known, most_edits, stretch_of, to_grams
 
 _BLOCK = 64
 _ASCII = 128
@@ -63,12 +63,6 @@ class SpelledPairs(NamedTuple):
 
 
 @njit_inner
-def _end(texts, text):
-    """Return where a text ends."""
-    return texts.starts[text] + texts.lengths[text]
-
-
-@njit_inner
 def _number(points, n, scratch, numbers):
     """Number the characters of a text by those of the query texts; 0 for others."""
     for i in range(n):
@@ -90,7 +84,8 @@ def _number(points, n, scratch, numbers):
 @njit_inner
 def _edits(own_size, texts, text, scratch):
     """Count the edits of the query text that lies in the scratch and a text."""
-    n = decode(texts.data, texts.starts[text], _end(texts, text), scratch.other[: scratch.other.size - 2])
+    start, end = stretch_of(texts, text)
+    n = decode(texts.data, start, end, scratch.other[: scratch.other.size - 2])
     _number(scratch.other, n, scratch, scratch.other_points)
     return slice_edit_distance(
         scratch.own_points, 0, own_size, scratch.other_points, 0, n, scratch.equal, scratch.plus, scratch.minus
@@ -109,7 +104,8 @@ def _slot_of(gram, slots):
 @njit_inner
 def _shared_grams(texts, text, scratch):
     """Count the distinct n-grams that the query text in the table and a text share, without sorting them."""
-    n = decode(texts.data, texts.starts[text], _end(texts, text), scratch.other[: scratch.other.size - 2])
+    start, end = stretch_of(texts, text)
+    n = decode(texts.data, start, end, scratch.other[: scratch.other.size - 2])
     a = b = np.int64(_PAD)
     shared = 0
     for i in range(n + 2):
@@ -129,13 +125,13 @@ def _edits_of_ascii(queries, q, places, texts, text, most):
     As `slice_edit_distance`, of one block, without decoding: a character beyond ASCII is none of the query text's. What
     both begin and end with is left out.
     """
-    own, first, last_own = queries.data, queries.starts[q], _end(queries, q)
-    data, start, end = texts.data, texts.starts[text], _end(texts, text)
+    own, (begin, last_own) = queries.data, stretch_of(queries, q)
+    data, (start, end), first = texts.data, stretch_of(texts, text), begin
     while first < last_own and start < end and own[first] == data[start]:
         first, start = first + 1, start + 1
     while first < last_own and start < end and own[last_own - 1] == data[end - 1]:
         last_own, end = last_own - 1, end - 1
-    shift, size = np.uint64(first - queries.starts[q]), last_own - first
+    shift, size = np.uint64(first - begin), last_own - first
     if size == 0:
         edits = 0
         for i in range(start, end):
@@ -190,7 +186,7 @@ def _edits_of_blocks(size, places, texts, text, most, scratch):
     the rest differ by, ends the comparison of most texts after a block. Columns that lie farther from the diagonal than
     `most` are left out (Ukkonen, "Algorithms for approximate string matching", Information and Control 1985).
     """
-    at, end, n = texts.starts[text], _end(texts, text), np.int64(texts.sizes[text])
+    (at, end), n = stretch_of(texts, text), np.int64(texts.sizes[text])
     codes, carries = scratch.other_points, scratch.other
     n_read, before, first = 0, 0, 0
     while first < size:
@@ -224,7 +220,7 @@ def _edits_of_blocks(size, places, texts, text, most, scratch):
 @njit_inner
 def _prepare(queries, q, limit, scratch):
     """Write the query text into the scratch; return the blocks of 64 characters that it has, 0 if not ASCII alone."""
-    start, end, size = queries.starts[q], _end(queries, q), np.int64(queries.sizes[q])
+    (start, end), size = stretch_of(queries, q), np.int64(queries.sizes[q])
     n = decode(queries.data, start, end, scratch.own[: scratch.own.size - 2])
     if limit.is_grams:
         scratch.slots[:] = -1
@@ -275,8 +271,9 @@ def compare_texts(queries, candidates, n, texts, limit, scratch, lists, pairs):
         q, text = candidates.queries[i], candidates.texts[i]
         if q != before:
             before, n_blocks = q, _prepare(queries, q, limit, scratch)
-        if lists.of_text.size and lists.counts[q] >= lists.least:
-            if is_known(lists, q, text) or lists.met[lists.of_text[text]] == q:
+        columns = np.int64(lists.of_text[texts.numbers[text]]) if lists.of_text.size else np.int64(-1)
+        if columns >= 0 and lists.counts[q] >= lists.least:
+            if is_known(lists, q, columns) or lists.met[columns] == q:
                 continue
         own, other = np.int64(queries.sizes[q]), np.int64(texts.sizes[text])
         if limit.is_grams:
@@ -299,8 +296,7 @@ def compare_texts(queries, candidates, n, texts, limit, scratch, lists, pairs):
         if distance <= limit.radius:
             pairs.queries[n_found], pairs.texts[n_found], pairs.distances[n_found] = q, text, distance
             n_found += 1
-            if lists.of_text.size:
-                lists.met[lists.of_text[text]] = q
-                lists.last[q] = lists.of_text[text]
+            if columns >= 0:
+                lists.met[columns], lists.last[q] = q, columns
                 lists.counts[q] += 1
     return n_found

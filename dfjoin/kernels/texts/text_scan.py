@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from dfjoin.kernels.damage import DamagedArraysError
 from dfjoin.kernels.lanes import WORDS, words_near
 from dfjoin.kernels.numba._compile import njit_inner, njit_lean, prefetch
 from dfjoin.kernels.texts.edit_distance import count_bits
@@ -30,10 +31,12 @@ class ScanTexts(NamedTuple):
     ----------
     data : ndarray of uint8
         UTF-8.
-    starts : ndarray of int64, shape (n,)
-        Where each text begins.
-    lengths : ndarray of int32, shape (n,)
-        Its bytes.
+    offsets : ndarray of int64
+        Where texts lie in it, in their own order.
+    places : ndarray of uint32, shape (n,)
+        Which of them each text is; those of one size ascend.
+    numbers : ndarray of uint32, shape (n,)
+        What pairs, and lists of columns, call each text.
     sizes : ndarray of int16, shape (n,)
         Characters, or distinct n-grams; ascending.
     words : ndarray of uint64, shape (4, n + 8)
@@ -41,13 +44,14 @@ class ScanTexts(NamedTuple):
     indptr : ndarray of int64, shape (most + 2,)
         Texts of size s: ``indptr[s] : indptr[s + 1]``.
     bags : ndarray of uint8, shape (n_long, 32)
-        Of the texts of more than 64 characters, which are the last ones, see `fill_bags`; no rows for n-grams.
+        Of the texts of more than 64 characters, which are the last ones, see `sign_texts`; no rows for n-grams.
     """
 
     data: NDArray[np.uint8]
-    starts: NDArray[np.int64]
-    lengths: NDArray[np.int32]
-    sizes: NDArray[np.int32]
+    offsets: NDArray[np.int64]
+    places: NDArray[np.uint32]
+    numbers: NDArray[np.uint32]
+    sizes: NDArray[np.int16]
     words: NDArray[np.uint64]
     indptr: NDArray[np.int64]
     bags: NDArray[np.uint8]
@@ -58,8 +62,8 @@ class KnownLists(NamedTuple):
 
     Parameters
     ----------
-    of_text : ndarray of int64, shape (n_texts,)
-        The list of the columns of each text; without an entry where all pairs are wanted.
+    of_text : ndarray of uint32
+        The list of the columns of each text, by its number; without an entry where all pairs are wanted.
     of_query : ndarray of int64, shape (n_query_texts,)
         The list of the text that is equal to each query text, -1 for none.
     last : ndarray of int64, shape (n_query_texts,)
@@ -72,7 +76,7 @@ class KnownLists(NamedTuple):
         Pairs of a query text that are wanted in any case.
     """
 
-    of_text: NDArray[np.int64]
+    of_text: NDArray[np.uint32]
     of_query: NDArray[np.int64]
     last: NDArray[np.int64]
     met: NDArray[np.int64]
@@ -264,15 +268,40 @@ def _count_characters(data, start, end):
     return n
 
 
+@njit_inner
+def stretch_of(texts, text):
+    """Return where a text begins and ends.
+
+    Parameters
+    ----------
+    texts : ScanTexts
+    text : int
+
+    Returns
+    -------
+    start, end : int
+
+    Notes
+    -----
+    O(1).
+    """
+    place = np.int64(texts.places[text])
+    return texts.offsets[place], texts.offsets[place + 1]
+
+
 @njit_lean
-def measure_texts(data, starts, lengths, is_grams, points, table, sizes):
-    """Compute the size of each text.
+def measure_texts(data, offsets, chosen, stretch, is_grams, points, table, sizes, counts):
+    """Compute the size of some texts, and count those of each size.
 
     Parameters
     ----------
     data : ndarray of uint8
-    starts, lengths : ndarray of int64, shape (n,)
-        Where each text begins, and its bytes.
+    offsets : ndarray of int64
+        Where texts lie in it.
+    chosen : ndarray of uint32, shape (n,)
+        The texts, ascending.
+    stretch : tuple of int
+        Which of these are measured: the first one, and behind the last one.
     is_grams : bool
         Sizes are distinct 3-grams; else characters.
     points : ndarray of int64
@@ -281,78 +310,118 @@ def measure_texts(data, starts, lengths, is_grams, points, table, sizes):
         Scratch: 3-grams, and the last text that had each; -1 at first. Four places for each 3-gram of a text at least.
     sizes : ndarray of int16, shape (n,)
         Output; -1 for a longer text, and for one without a letter.
+    counts : ndarray of int64, shape (most size + 1,)
+        Output, added to.
+
+    Raises
+    ------
+    DamagedArraysError
+        If a text lies outside of the data, or before the end of an earlier one.
 
     Notes
     -----
     O(characters).
     """
-    most = points.size - 2
-    for text in range(starts.size):
-        start, end = starts[text], starts[text] + lengths[text]
+    most, first = points.size - 2, stretch[0]
+    before = offsets[np.int64(chosen[first - 1]) + 1] if first else np.int64(0)
+    for text in range(first, stretch[1]):
+        start, end = offsets[chosen[text]], offsets[np.int64(chosen[text]) + 1]
+        if start < before or end < start or end > data.size:
+            raise DamagedArraysError("texts lie outside of their data")
+        before = end
         n = _count_characters(data, start, end) if holds_letter(data, start, end) else most + 1
         if n > most:
             sizes[text] = -1
-        elif is_grams:
-            sizes[text] = _count_distinct_grams(points, decode(data, start, end, points[:most]), text, table)
-        else:
-            sizes[text] = n
+            continue
+        if is_grams:
+            n = _count_distinct_grams(points, decode(data, start, end, points[:most]), text, table)
+        sizes[text] = n
+        counts[n] += 1
 
 
 @njit_lean
-def sign_texts(texts, begin, stop, is_grams, signatures):
-    """Compute the signatures of some texts: sets of 256 bits of 3-grams, or of pairs of neighbours.
+def order_texts(sizes, chosen, ends, places, order):
+    """Put texts into the order of their sizes, and of their own where these are equal.
+
+    Parameters
+    ----------
+    sizes : ndarray of int16, shape (n,)
+        As `measure_texts` wrote them.
+    chosen : ndarray of uint32, shape (n,)
+    ends : ndarray of int64, shape (most size + 1,)
+        Where the texts of each size begin in the output; changed to where they end.
+    places : ndarray of uint32, shape (n_kept,)
+        Output: `chosen`, of the texts that have a size.
+    order : ndarray of int16, shape (n_kept,)
+        Output: their sizes.
+
+    Notes
+    -----
+    A counting sort. O(n).
+    """
+    for text in range(sizes.size):
+        size = np.int64(sizes[text])
+        if size >= 0:
+            places[ends[size]], order[ends[size]] = chosen[text], size
+            ends[size] += 1
+
+
+@njit_lean
+def sign_texts(texts, wanted, next_texts, last_place, is_grams, words, bags):
+    """Compute the signatures of texts of some sizes: sets of 256 bits of 3-grams, or of pairs of neighbours.
 
     Parameters
     ----------
     texts : ScanTexts
-    begin, stop : int
-        The texts.
+    wanted : ndarray of int64
+        The sizes.
+    next_texts : ndarray of int64, the same shape
+        The first text of each size that has none; changed.
+    last_place : int
+        Texts from that place on are left for a later call, so that texts are read in the order in which they lie.
     is_grams : bool
-    signatures : ndarray of uint64, shape (4, n) or more
+    words : ndarray of uint64, shape (4, n) or more
         Zeros; output.
+    bags : ndarray of uint8, shape (n_long, 32)
+        Zeros; output: how many characters of the longest texts, the last ones, are of each of 32 classes, by the last
+        bits of their first byte. 255 stands for more as well.
 
     Notes
     -----
+    The 256 bits of a signature are too few for long texts: nearly all of them pass. Source of the bound by counts of
+    characters: Ukkonen, "Approximate string-matching with q-grams and maximal matches", TCS 1992, with q = 1.
     O(characters).
     """
-    for text in range(begin, stop):
-        prefetch(texts.data, texts.starts[min(text + _AHEAD, stop - 1)])  # texts of one size lie far apart
-        i, end = texts.starts[text], texts.starts[text] + texts.lengths[text]
-        a = b = np.int64(_PAD)
-        left = 2 if is_grams else 0
-        while i < end or left:
-            if i < end:
-                c, i = _character(texts.data, i, end)
-            else:
-                c, left = np.int64(_PAD), left - 1
-            if is_grams or b != _PAD:
-                number = hash_of(((a << 42) if is_grams else 0) | (b << 21) | c)
-                signatures[(number >> 6) & (_WORDS - 1), text] |= _ONE << np.uint64(number & 63)
-            a, b = b, c
+    first_long = texts.places.size - bags.shape[0]
+    for k in range(wanted.size):
+        text, stop = next_texts[k], texts.indptr[wanted[k] + 1]
+        while text < stop and texts.places[text] < last_place:
+            prefetch(texts.offsets, np.int64(texts.places[min(text + 2 * _AHEAD, stop - 1)]))  # others lie between them
+            prefetch(texts.data, texts.offsets[texts.places[min(text + _AHEAD, stop - 1)]])
+            i, end = stretch_of(texts, text)
+            if text >= first_long:
+                _fill_bag(texts.data, i, end, bags, text - first_long)
+            a = b = np.int64(_PAD)
+            left = 2 if is_grams else 0
+            while i < end or left:
+                if i < end:
+                    c, i = _character(texts.data, i, end)
+                else:
+                    c, left = np.int64(_PAD), left - 1
+                if is_grams or b != _PAD:
+                    number = hash_of(((a << 42) if is_grams else 0) | (b << 21) | c)
+                    words[(number >> 6) & (_WORDS - 1), text] |= _ONE << np.uint64(number & 63)
+                a, b = b, c
+            text += 1
+        next_texts[k] = text
 
 
-@njit_lean
-def fill_bags(data, starts, lengths, bags):
-    """Count the characters of texts, in 32 classes by the last bits of their first byte.
-
-    Parameters
-    ----------
-    data : ndarray of uint8
-        UTF-8.
-    starts : ndarray of int64, shape (n,)
-    lengths : ndarray of int32, shape (n,)
-    bags : ndarray of uint8, shape (n, 32)
-        Zeros; output. 255 stands for more as well.
-
-    Notes
-    -----
-    The 256 bits of a signature are too few for long texts: nearly all of them pass. Source of the bound by such counts:
-    Ukkonen, "Approximate string-matching with q-grams and maximal matches", TCS 1992, with q = 1. O(bytes).
-    """
-    for text in range(starts.size):
-        for i in range(starts[text], starts[text] + lengths[text]):
-            count = bags[text, data[i] & 31]
-            bags[text, data[i] & 31] = count + np.uint8(data[i] & 0xC0 != 0x80 and count < 255)
+@njit_inner
+def _fill_bag(data, start, end, bags, row):
+    """Count the characters of a text by classes."""
+    for i in range(start, end):
+        count = bags[row, data[i] & 31]
+        bags[row, data[i] & 31] = count + np.uint8(data[i] & 0xC0 != 0x80 and count < 255)
 
 
 @njit_inner
@@ -450,13 +519,14 @@ def _near_block(texts, start, end, queries, q, most):
 
 
 @njit_inner
-def is_known(lists, query, text):
-    """Tell whether a query text has enough pairs, and the list of a text is its own or the one that it has met last.
+def is_known(lists, query, own):
+    """Tell whether a query text has enough pairs, and a list is its own or the one that it has met last.
 
     Parameters
     ----------
     lists : KnownLists
-    query, text : int
+    query, own : int
+        The query text, and the list.
 
     Returns
     -------
@@ -466,7 +536,6 @@ def is_known(lists, query, text):
     -----
     O(1).
     """
-    own = lists.of_text[text]
     return lists.counts[query] >= lists.least and (own == lists.of_query[query] or own == lists.last[query])
 
 
@@ -527,7 +596,7 @@ def propose_texts(queries, begin, stop, texts, limit, lists, most, candidates, s
                 while bits:
                     text = start + count_bits(~bits & (bits - _ONE))
                     bits &= bits - _ONE
-                    if lists.of_text.size and is_known(lists, q, text):
+                    if lists.of_text.size and is_known(lists, q, lists.of_text[texts.numbers[text]]):
                         continue
                     candidates.queries[n], candidates.texts[n] = q, text
                     n += 1

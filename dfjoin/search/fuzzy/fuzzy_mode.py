@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dfjoin.errors import IncompatibleSettingsError
-from dfjoin.index.segment import Segment
-from dfjoin.index.vector_group import stretches_of_texts, text_tokens
+from dfjoin.index.segment import Segment, reading
+from dfjoin.index.vector_group import text_tokens
 from dfjoin.kernels.records import as_read_only
 from dfjoin.kernels.vectors.pivot_grids import count_found
 from dfjoin.search.distance.distance_join import NearPairs
@@ -21,7 +21,7 @@ from dfjoin.search.distance.distance_search import DistanceSearch, MatchRecord, 
 from dfjoin.search.embedding.near_plans import sealed_queries
 from dfjoin.search.exact.searcher import MatchedQuery
 from dfjoin.search.fuzzy.similar_join import SimilarRelation
-from dfjoin.search.fuzzy.similar_texts import SimilarTexts, SpellingRadius, TextLists, TextStretches, spelling_radius
+from dfjoin.search.fuzzy.similar_texts import ChosenTexts, SimilarTexts, SpellingRadius, TextLists, spelling_radius
 from dfjoin.search.hits import Hits
 from dfjoin.search.params import SearchParams, SearchStats
 from dfjoin.search.query import QueryColumn
@@ -91,8 +91,9 @@ def _texts_of_query(query: QueryColumn, metric: str) -> SimilarTexts:
 
 def _prepared(segment: Segment, tokens: NDArray[np.integer], metric: str) -> SimilarTexts:
     """Prepare the values of some tokens where they lie."""
-    starts, lengths = stretches_of_texts(segment.tokens, tokens)
-    return SimilarTexts(TextStretches(segment.tokens.value_bytes, starts, lengths), metric, tokens.astype(np.uint32))
+    stored = segment.tokens
+    with reading("value_offsets", "points outside `value_bytes`", segment.meta.id):
+        return SimilarTexts(ChosenTexts(stored.value_bytes, stored.value_offsets, tokens.astype(np.uint32)), metric)
 
 
 def _texts_of_segment(segment: Segment, metric: str) -> SimilarTexts:

@@ -13,11 +13,10 @@ from dfjoin.search.distance.distance_join import NO_PAIRS, DistanceKeys, Distanc
 from dfjoin.search.distance.partner_keys import decided_keys
 from dfjoin.search.fuzzy.similar_texts import (
     SPELLING_METRICS,
+    ChosenTexts,
     SimilarTexts,
     SpellingRadius,
-    TextStretches,
     spelling_radius,
-    stretches_of,
 )
 from dfjoin.store.snapshot import Snapshot
 from dfjoin.values.normalize import ValueSet
@@ -77,8 +76,8 @@ class SimilarKeys(TextKeys):
 
     def __init__(self, values: ValueSet, relation: SimilarRelation) -> None:
         super().__init__(values, relation.partners)
-        self._limit, self._own = relation.limit(), stretches_of((values.offsets, values.data))
-        self._texts = SimilarTexts(self._own, self._limit.metric)
+        self._limit, self._values = relation.limit(), values
+        self._texts = SimilarTexts.of((values.offsets, values.data), self._limit.metric)
 
     def within(self, values: ValueSet) -> NearPairs:
         """See `TextKeys`."""
@@ -89,8 +88,8 @@ class SimilarKeys(TextKeys):
         """See `TextKeys`: by growing radii, since few texts lie within a small one."""
         texts, found = SimilarTexts.of((values.offsets, values.data), self._limit.metric), [NO_PAIRS]
         for part in (_NEARER**2, _NEARER, 1):
-            own = TextStretches(self._own.data, self._own.starts[wanted], self._own.lengths[wanted])
-            queries = SimilarTexts(own, self._limit.metric, wanted)
+            own = ChosenTexts(self._values.data, self._values.offsets, wanted.astype(np.uint32))
+            queries = SimilarTexts(own, self._limit.metric)
             pairs = texts.pairs(queries, replace(self._limit, radius=self._limit.radius / part))
             found.append(NearPairs(pairs.texts, pairs.queries, pairs.distances))
             wanted = np.setdiff1d(wanted, pairs.queries)

@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from threading import Lock
-from typing import Any, NamedTuple, Self
+from typing import NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dfjoin._validation import show
 from dfjoin.errors import InvalidParameterError, shortlist
+from dfjoin.index.component_files import forget_pages
+from dfjoin.index.soundness import stretches_of
 from dfjoin.kernels.lanes import WORDS
 from dfjoin.kernels.records import as_read_only
 from dfjoin.kernels.texts.sorted_words import sort_words
@@ -22,8 +24,8 @@ from dfjoin.kernels.texts.text_scan import (
     ScanTexts,
     TextCandidates,
     TextLimit,
-    fill_bags,
     measure_texts,
+    order_texts,
     propose_texts,
     sign_texts,
     sizes_near,
@@ -49,6 +51,9 @@ _NEARER = 3
 
 _SHORT = 64
 """Characters of texts whose signatures exclude most others; those of longer ones are counted, too."""
+
+_READ_AT_ONCE = 1 << 16
+"""Texts of a mapped file between two times that its pages are given back."""
 
 _ASCII = 128
 
@@ -109,28 +114,30 @@ def spelling_radius(radius: float | None, unit: str | None, metric: str | None) 
     return SpellingRadius(metric, _DEFAULTS[metric] if radius is None else radius, unit)
 
 
-class TextStretches(NamedTuple):
-    """Texts somewhere in an array.
+class ChosenTexts(NamedTuple):
+    """Some texts of an array.
 
     Parameters
     ----------
     data : ndarray of uint8
         UTF-8.
-    starts, lengths : ndarray of int64, shape (n,)
-        Where each begins, and its bytes.
+    offsets : ndarray of int64
+        Where texts lie in it.
+    chosen : ndarray of uint32, shape (n,)
+        Which of them, ascending.
     """
 
     data: NDArray[np.uint8]
-    starts: NDArray[np.int64]
-    lengths: NDArray[np.int64]
+    offsets: NDArray[np.int64]
+    chosen: NDArray[np.uint32]
 
 
-def _with_sorted_words(texts: TextStretches) -> TextStretches:
+def _with_sorted_words(texts: ChosenTexts) -> ChosenTexts:
     """Write the words of each text in order; longer texts become empty."""
-    data, starts, lengths = as_read_only(texts.data), as_read_only(texts.starts), as_read_only(texts.lengths)
-    found = TextStretches(np.zeros(int(lengths.sum()) + 8, np.uint8), *np.empty((2, starts.size), np.int64))
-    sort_words(data, starts, lengths, LONGEST, np.empty((2, 2 * LONGEST + 1), np.int64), *found)
-    return found
+    size = int(stretches_of(texts.offsets, texts.chosen, texts.data.size)[1].sum())
+    found = np.zeros(size + 8, np.uint8), np.zeros(texts.chosen.size + 1, np.int64)
+    sort_words(*map(as_read_only, texts), LONGEST, np.empty((2, 2 * LONGEST + 1), np.int64), *found)
+    return all_texts((found[1], found[0]))
 
 
 class TextLists(NamedTuple):
@@ -138,7 +145,7 @@ class TextLists(NamedTuple):
 
     Parameters
     ----------
-    of_text : ndarray of int, shape (n_texts,)
+    of_text : ndarray of uint32
         Of each text, by its number.
     of_query : ndarray of int64, shape (n_query_texts,)
         Of the text that is equal to each query text, with which no pair is needed; -1 for none.
@@ -146,7 +153,7 @@ class TextLists(NamedTuple):
         Pairs of a query text that are listed in any case, as far as there are so many.
     """
 
-    of_text: NDArray[np.integer]
+    of_text: NDArray[np.uint32]
     of_query: NDArray[np.int64]
     least: int
 
@@ -156,54 +163,54 @@ class SimilarTexts:
 
     Parameters
     ----------
-    texts : TextStretches
+    texts : ChosenTexts
     metric : {"edit", "jaccard", "tokens"}
         How they will be compared.
-    numbers : ndarray of integers, shape (n,), optional
-        What pairs call each text; by default its position.
+
+    Raises
+    ------
+    DamagedArraysError
+        If texts lie outside of their data.
 
     Notes
     -----
-    O(characters). Memory: 20 bytes a text beside the texts, and their numbers; 32 more of those that a search has
-    looked at, 64 if they have more than 64 characters; with their words in order the texts once more.
+    O(characters). Memory: 6 bytes a text beside the texts; 32 more of those that a search has looked at, 64 if they have
+    more than 64 characters; with their words in order the texts once more. Texts of a mapped file are read in the order
+    in which they lie, and their pages given back.
     """
 
-    def __init__(self, texts: TextStretches, metric: str, numbers: NDArray[np.integer] | None = None) -> None:
+    def __init__(self, texts: ChosenTexts, metric: str) -> None:
         self._is_grams = metric == "jaccard"
-        data, starts, lengths = _with_sorted_words(texts) if metric == "tokens" else texts
-        data, starts, lengths = as_read_only(data), as_read_only(starts), as_read_only(lengths)
-        sizes = np.empty(starts.size, np.int16)
+        data, offsets, chosen = map(as_read_only, _with_sorted_words(texts) if metric == "tokens" else texts)
+        sizes, counts = np.empty(chosen.size, np.int16), np.zeros(LONGEST + 3, np.int64)
         scratch = np.empty(LONGEST + 2, np.int64), np.full((2, GRAM_SLOTS), -1)
-        measure_texts(data, starts, lengths, self._is_grams, *scratch, sizes)
-        order = np.flatnonzero(sizes >= 0).astype(np.int32)
-        order = order[np.argsort(sizes[order], kind="stable")]  # sorted by radix
-        sizes, m = sizes[order], order.size
-        most = int(sizes[-1]) if m else 0
-        self.numbers: NDArray[Any] = order.astype(np.int64) if numbers is None else numbers[order]
-        self._first_long = m if self._is_grams else int(np.searchsorted(sizes, _SHORT, "right"))
-        self._words, self._bags = np.zeros((4, m + WORDS), np.uint64), np.zeros((m - self._first_long, 32), np.uint8)
-        self._is_signed, self._signing = np.zeros(most + 1, bool), Lock()
-        self._texts = ScanTexts(
-            data,
-            as_read_only(starts[order]),
-            as_read_only(lengths[order].astype(np.int32)),
-            as_read_only(sizes),
-            as_read_only(self._words),
-            as_read_only(np.searchsorted(sizes, np.arange(most + 2)).astype(np.int64)),
-            as_read_only(self._bags),
-        )
+        for first in range(0, chosen.size, _READ_AT_ONCE):
+            last = min(first + _READ_AT_ONCE, chosen.size)
+            measure_texts(data, offsets, chosen, (first, last), self._is_grams, *scratch, sizes, counts)
+            forget_pages(data[offsets[chosen[first]] : offsets[int(chosen[last - 1]) + 1]])
+        indptr = np.append(0, np.cumsum(counts))
+        m = int(indptr[-1])
+        places, order = np.empty(m, np.uint32), np.empty(m, np.int16)
+        order_texts(sizes, chosen, indptr[:-1].copy(), places, order)
+        self.numbers: NDArray[np.uint32] = texts.chosen[places] if metric == "tokens" else places
+        n_short = m if self._is_grams else int(indptr[_SHORT + 1])
+        self._words, self._bags = np.zeros((4, m + WORDS), np.uint64), np.zeros((m - n_short, 32), np.uint8)
+        self._is_signed, self._signing = np.zeros(counts.size, bool), Lock()
+        arrays = data, offsets, places, self.numbers, order, self._words, indptr, self._bags
+        self._texts = ScanTexts(*map(as_read_only, arrays))
 
     def _sign(self, is_wanted: NDArray[np.bool_]) -> None:
         """Sign the texts of some sizes, each once; what no search looks at takes neither time nor memory."""
         texts = self._texts
         with self._signing:
-            for size in np.flatnonzero(is_wanted & ~self._is_signed).tolist():
-                begin, stop = texts.indptr[size : size + 2].tolist()
-                sign_texts(texts, begin, stop, self._is_grams, self._words)
-                if begin >= self._first_long:
-                    bags = self._bags[begin - self._first_long : stop - self._first_long]
-                    fill_bags(texts.data, texts.starts[begin:stop], texts.lengths[begin:stop], bags)
-                self._is_signed[size] = True
+            wanted = as_read_only(np.flatnonzero(is_wanted & ~self._is_signed))
+            next_texts, ends = texts.indptr[wanted], texts.indptr[wanted + 1]
+            while (left := np.flatnonzero(next_texts < ends)).size:
+                first = int(texts.places[next_texts[left]].min())
+                last = min(first + _READ_AT_ONCE, texts.offsets.size - 1)
+                sign_texts(texts, wanted, next_texts, last, self._is_grams, self._words, self._bags)
+                forget_pages(texts.data[texts.offsets[first] : texts.offsets[last]])
+            self._is_signed[wanted] = True
 
     def _sign_near(self, queries: SimilarTexts, limit: TextLimit) -> None:
         """Sign query texts, and the texts of sizes that may match them."""
@@ -215,7 +222,7 @@ class SimilarTexts:
     @classmethod
     def of(cls, texts: Texts, metric: str) -> Self:
         """Prepare texts that lie one behind the other: offsets and UTF-8, as in Arrow."""
-        return cls(stretches_of(texts), metric)
+        return cls(all_texts(texts), metric)
 
     def near(
         self,
@@ -287,11 +294,10 @@ class SimilarTexts:
     def _known_lists(self, queries: SimilarTexts, lists: TextLists | None) -> KnownLists:
         """Return lists of columns as a kernel takes them: by place; none where all pairs are wanted."""
         if lists is None:
-            none = as_read_only(np.empty(0, np.int64))
             last, met, counts = np.empty((3, 0), np.int64)
-            return KnownLists(none, none, last, met, counts, 0)
-        of_text, of_query = lists.of_text[self.numbers].astype(np.int64), lists.of_query[queries.numbers]
-        n_lists = 1 + max(int(one.max(initial=-1)) for one in (of_text, of_query))
+            return KnownLists(as_read_only(np.empty(0, np.uint32)), as_read_only(last), last, met, counts, 0)
+        of_text, of_query = lists.of_text, lists.of_query[queries.numbers]
+        n_lists = 1 + max(int(one.max(initial=0)) for one in (of_text, of_query))
         last, met = np.full(of_query.size, -1), np.full(n_lists, -1)
         counts = np.zeros(of_query.size, np.int64)
         return KnownLists(as_read_only(of_text), as_read_only(of_query), last, met, counts, lists.least)
@@ -305,10 +311,10 @@ class SimilarTexts:
         return np.where(self.numbers[at] == numbers, at, -1)
 
 
-def stretches_of(texts: Texts) -> TextStretches:
-    """Return where texts lie that lie one behind the other: offsets and UTF-8, as in Arrow."""
+def all_texts(texts: Texts) -> ChosenTexts:
+    """Return all texts that lie one behind the other: offsets and UTF-8, as in Arrow."""
     offsets, data = texts
-    return TextStretches(data, np.ascontiguousarray(offsets[:-1]), np.diff(offsets))
+    return ChosenTexts(data, offsets, np.arange(offsets.size - 1, dtype=np.uint32))
 
 
 def _limit_of(radius: SpellingRadius) -> TextLimit:
@@ -359,8 +365,9 @@ def _scratch_of(queries: ScanTexts) -> CompareScratch:
     """Number the characters of query texts, and make room for the longest text."""
     points: set[str] = set()
     data = queries.data
-    for start, length in zip(queries.starts.tolist(), queries.lengths.tolist(), strict=True):
-        points.update(data[start : start + length].tobytes().decode("utf-8", "replace"))
+    starts, ends = (queries.offsets[queries.places.astype(np.int64) + i].tolist() for i in (0, 1))
+    for start, end in zip(starts, ends, strict=True):
+        points.update(data[start:end].tobytes().decode("utf-8", "replace"))
     codes = np.array(sorted(map(ord, points)), np.int32)
     ascii_numbers = np.zeros(_ASCII, np.int32)
     ascii_numbers[codes[codes < _ASCII]] = codes[codes < _ASCII] + 1

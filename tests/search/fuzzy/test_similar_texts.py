@@ -72,7 +72,7 @@ def test_one_text_of_a_list_is_enough(most, one, other, radius, metric, rng):
 def _check_lists(one, other, radius, metric, rng):
     """Compare the lists of texts that are met with all pairs; with few pairs at most, batches are tried again."""
     reach = SpellingRadius(metric, radius, "fraction")
-    of_text = np.array([rng.randrange(4) for _ in other], np.int64)
+    of_text = np.array([rng.randrange(4) for _ in other], np.uint32)
     of_query = np.array([rng.choice([-1, 0, 1, 2, 3]) for _ in one], np.int64)
     lists = TextLists(of_text, of_query, 0)
     found = texts_of(other, reach).near(texts_of(one, reach), reach, np.zeros(2, np.int64), lists)
@@ -100,7 +100,7 @@ def test_lists_of_texts_that_are_all_alike(metric, radius, monkeypatch):
     reach = SpellingRadius(metric, radius, "fraction")
     texts = [f"item {i:04}" for i in range(0, 3000, 23)]
     queries = [text.replace("t", "d") for text in texts[::17]] + ["zebra 0000"]
-    of_text, read = np.arange(len(texts)) % 3, np.zeros(2, np.int64)
+    of_text, read = (np.arange(len(texts)) % 3).astype(np.uint32), np.zeros(2, np.int64)
     of_query = np.arange(len(queries)) % 4 - 1
     lists = TextLists(of_text, of_query, 0)
     found = list(texts_of(texts, reach).near(texts_of(queries, reach), reach, read, lists))
