@@ -79,9 +79,9 @@ def has_dates_alone(snapshot: Snapshot, query: QueryColumn, table: str) -> bool:
 
 
 def has_serials_alone(snapshot: Snapshot, query: QueryColumn, table: str) -> bool:
-    """Tell whether a query holds the numbers from 0 or 1 on, or letters, and nothing but a header relates it to a table.
+    """Tell whether a query numbers things from 0 or 1 on, or A, B, C, and a header alone relates it to a table.
 
-    Tables of any subject number districts, teams and samples, or call them A, B, C. A header with a word for identifiers (``team_id``) or one
+    Tables of any subject number districts, teams and samples. A header with a word for identifiers (``team_id``) or one
     that names the table, and two other headers that both sides have, say that the numbers mean the same.
 
     Parameters
@@ -92,8 +92,7 @@ def has_serials_alone(snapshot: Snapshot, query: QueryColumn, table: str) -> boo
         Name of a table of the lake.
     """
     facts = query_facts(query)
-    are_letters = int(np.diff(query.values.offsets).max()) == 1  # of one byte; digits are serial or no key
-    if not (facts.is_serial or are_letters) or np.any(facts.header.marks & NAMING):
+    if not (facts.is_serial or _are_letters(query)) or np.any(facts.header.marks & NAMING):
         return False
     segment, number = snapshot.find_table(table)
     tables = facts_of(segment).tables
@@ -114,6 +113,13 @@ def _shared_headers(snapshot: Snapshot, query: QueryColumn, table: str) -> NDArr
     says_something = known.names.marks[own[0] : own[-1]] & (GENERIC | UNSPECIFIC) == 0
     n_words = np.diff(np.append(0, np.cumsum(says_something))[own - own[0]])
     return headers[np.isin(headers, facts.companions) & (n_words > 0)]
+
+
+def _are_letters(query: QueryColumn) -> bool:
+    """Tell whether the values are the first letters of the alphabet."""
+    letters = query.values.data[: query.values.offsets[-1]]
+    first, last = int(letters.min()), int(letters.max())
+    return first == ord("a") and letters.size == len(query.values) == last - first + 1
 
 
 def _are_mostly_years(query: QueryColumn) -> bool:
