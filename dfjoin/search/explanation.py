@@ -309,7 +309,7 @@ _NUMERIC: dict[str, tuple[_Words, _Words]] = {
         lambda v: _spread_text(v, "common"),
     ),
     "smaller_containment": (
-        lambda v: f"each side holds {v:.0%} of the other or more",
+        lambda v: f"each side holds at least {v:.0%} of the other",
         lambda v: f"one side holds only {v:.0%} of the other",
     ),
     "larger_containment": (

@@ -1,6 +1,7 @@
 """The table of modes: what each has, and that nothing else asks for a mode by its name."""
 
 import ast
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -71,3 +72,18 @@ def test_the_table_compiles_nothing():
         [sys.executable, "-c", LIGHT], cwd=PACKAGE.parent, capture_output=True, text=True, check=False
     )
     assert done.stdout.strip() == "[]", done.stderr
+
+
+@pytest.mark.parametrize("mode", ["exact", "two columns", *MODES[1:]])
+def test_an_explanation_speaks_to_people_before_its_details(build, mode):
+    names = [f"{last}, Al{i}x" for i, last in enumerate(["Smith", "Jones", "Brown", "Garcia", "Davis"] * 8)]
+    people = pd.DataFrame({"name": names, "town": [f"town {i % 9}" for i in range(40)]})
+    lake = build({"people": people.assign(v=range(40))}, settings={"patterns": True}, embedder="ngrams")
+    on, df = "name", people
+    if mode == "transform":
+        df = pd.DataFrame({"name": [" ".join(name.split(", ")[::-1]) for name in people["name"]]})
+    on, mode = (["name", "town"], "exact") if mode == "two columns" else (on, mode)
+    told = str(dfjoin.discover_joinable(df, on, lake, mode=mode).explain(0))
+    for_people, details = told.split("\n  details\n")
+    assert "joins people" in for_people and "40 of 40 values" in for_people and "found by" in details
+    assert not re.search(r"\b(bits?|lists?|tokens?|sets?|segments?|postings?|pruned)\b", for_people)
