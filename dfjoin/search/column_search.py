@@ -12,6 +12,7 @@ from dfjoin.search.candidates import JoinCandidates, frame_of, listed, make_fram
 from dfjoin.search.composite_result import key_columns
 from dfjoin.search.composite_search import search_key
 from dfjoin.search.found import Found, SearchContext
+from dfjoin.search.hits import KeySearch
 from dfjoin.search.modes import mode_of
 from dfjoin.search.params import SearchParams
 from dfjoin.search.query import KeyQuery, QueryColumn, make_query
@@ -44,7 +45,11 @@ def warn_of_missing(hits: JoinCandidates) -> JoinCandidates:
 
 def search_columns(snapshot: Snapshot, key: KeyQuery, params: SearchParams) -> JoinCandidates:
     """Search a lake with a key of several columns, and make the result frame."""
-    search = search_key(snapshot, key, params)
+    return key_result(snapshot, search_key(snapshot, key, params), params)
+
+
+def key_result(snapshot: Snapshot, search: KeySearch, params: SearchParams) -> JoinCandidates:
+    """Make the result frame of a search with a key of several columns."""
     frame = frame_of(key_columns(search, params, listed))
     frame._context = SearchContext(snapshot, params, {}, key=search)
     frame.attrs["dfjoin"] = {
@@ -52,7 +57,7 @@ def search_columns(snapshot: Snapshot, key: KeyQuery, params: SearchParams) -> J
         "complete": search.stats.is_complete,
         "index": str(snapshot.path),
         "version": snapshot.version,
-        "searches": [{"query_column": key.name, **search.stats.to_dict(), **search.notes}],
+        "searches": [{"query_column": search.query.name, **search.stats.to_dict(), **search.notes}],
     }
     return frame
 

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import heapq
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
+from operator import itemgetter
 from time import monotonic
 from typing import Any, NamedTuple
 
@@ -13,13 +17,20 @@ from dfjoin.kernels.numba._compile import watch
 from dfjoin.search.exact.searcher import smallest_count
 from dfjoin.search.hits import KeyHit, KeyMatch, KeySearch
 from dfjoin.search.key_rows import KeyRows
-from dfjoin.search.key_tables import SCORE_DECIMALS, KeyChoice, KeyTables, TableChoices
+from dfjoin.search.key_tables import (
+    SCORE_DECIMALS,
+    CandidateTables,
+    KeyChoice,
+    KeyTables,
+    TableChoices,
+    find_candidates,
+)
 from dfjoin.search.params import SearchParams
 from dfjoin.search.query import KeyQuery
 from dfjoin.store.snapshot import Snapshot
 
 _SECONDS = 2.0
-"""How long tables are read."""
+"""How long tables are read, where nobody says how long."""
 
 _AT_ONCE = 1 << 17
 """Rows of all choices of a table that are counted before another table may be looked at."""
@@ -59,9 +70,114 @@ def search_key(snapshot: Snapshot, query: KeyQuery, params: SearchParams) -> Key
     Quiané-Ruiz, Abedjan: "MATE: Multi-Attribute Table Extraction", PVLDB 2022, sections 3 to 5. Deviation: bounds come
     from the sets of the index, and what is kept of a row are the numbers of its values, which need no verification.
     """
-    inner = SearchParams(k=None, tables=params.tables, exclude=params.exclude, kinds=params.kinds, min_score=0.0)
-    tables = KeyTables(snapshot, query, inner)
-    return _Queue(tables, query, params).run()
+    tables = find_tables(snapshot, query, params)
+    return merge_tables(tables, [search_tables(tables, query, params)], query, params)
+
+
+def find_tables(snapshot: Snapshot, query: KeyQuery, params: SearchParams) -> KeyTables:
+    """Find the tables that `search_tables` compares, all of them or parts one by one."""
+    every = SearchParams(k=None, tables=params.tables, exclude=params.exclude, kinds=params.kinds, min_score=0.0)
+    return find_candidates(snapshot, query, every)
+
+
+_Place = tuple[Any, ...]
+"""Where a table stands in the queue; its number among the tables comes last."""
+
+
+class LeftTable(NamedTuple):
+    """A table that a queue gave up, where it stood then, and its name and the reason if it could not be read."""
+
+    place: _Place
+    family: int
+    unread: tuple[str, str] | None = None
+
+
+class TablesFound(NamedTuple):
+    """What was found among some tables of a lake.
+
+    Parameters
+    ----------
+    hits : list of (tuple, int, KeyHit)
+        The best table of each family, in the order of the queue, with its place and its family.
+    left : list of LeftTable
+        Tables that were given up.
+    late : list of tuple
+        Places of tables of which not all was compared.
+    n_waiting : Counter
+        Family → its tables that were not given up, the best one too.
+    n_compared, n_opened : int
+        Tables whose rows were compared; those of them whose files were read.
+    """
+
+    hits: list[tuple[_Place, int, KeyHit]]
+    left: list[LeftTable]
+    late: list[_Place]
+    n_waiting: Counter[int]
+    n_compared: int
+    n_opened: int
+
+
+def deal_tables(tables: KeyTables, n: int, query: KeyQuery, params: SearchParams) -> list[CandidateTables]:
+    """Deal tables out to `n` searches or fewer, in turn, those that may reach the most first."""
+    found = tables.candidates
+    most = found.score * found.gain * np.minimum(1.0, found.matched / max(1, query.n_keys))
+    order = np.argsort(-most if params.is_by_usefulness else -found.matched, kind="stable")
+    return [found.take(np.sort(order[part::n])) for part in range(max(1, min(n, order.size)))]
+
+
+def search_tables(
+    tables: KeyTables, query: KeyQuery, params: SearchParams, seconds: float | None = None
+) -> TablesFound:
+    """Compare some tables with a key, until the best families of them are known or the time is over."""
+    return _Queue(tables, query, params, _SECONDS if seconds is None else seconds).run()
+
+
+def merge_tables(tables: KeyTables, parts: Sequence[TablesFound], query: KeyQuery, params: SearchParams) -> KeySearch:
+    """Merge what was found among parts of the tables of a lake.
+
+    Parameters
+    ----------
+    tables : KeyTables
+        All of them.
+    parts : sequence of TablesFound
+    query : KeyQuery
+    params : SearchParams
+
+    Returns
+    -------
+    KeySearch
+
+    Notes
+    -----
+    One queue of all tables would have come to a table as long as that stood before the best of its family, and no
+    further than the last hit. A part may have come further, since it does not know the tables of the others: what it
+    gave up behind these places counts as if it had not been looked at.
+    """
+    shown: dict[int, tuple[_Place, KeyHit]] = {}
+    for place, family, hit in heapq.merge(*(part.hits for part in parts), key=itemgetter(0)):
+        if len(shown) == params.k:
+            break
+        shown.setdefault(family, (place, hit))
+    end = list(shown.values())[-1][0] if len(shown) == params.k else None
+    n_similar = sum((part.n_waiting for part in parts), Counter[int]())
+    unread: dict[str, str] = {}
+    for one in sorted((one for part in parts for one in part.left), key=lambda one: one.place):
+        if one.family in shown and one.place > shown[one.family][0]:
+            n_similar[one.family] += 1
+        elif one.unread is not None and (end is None or one.place < end):
+            unread.update([one.unread])
+    hits = [replace(hit, n_similar=max(0, n_similar[family] - 1)) for family, (_, hit) in shown.items()]
+    stats = replace(tables.stats, candidates=sum(part.n_compared for part in parts))
+    stats.is_complete = not any(end is None or place < end for part in parts for place in part.late)
+    notes: dict[str, Any] = {
+        "ranked_by": params.rank,
+        "n_candidates": int(tables.candidates.tables.size),
+        "n_read": sum(part.n_opened for part in parts),
+    }
+    if unread:
+        notes["unread"] = dict(list(unread.items())[:20])
+        warn(f"{len(unread):,} tables that may share keys could not be read, the first: {next(iter(unread.values()))}")
+    return KeySearch(query, hits, stats, notes)
 
 
 class _FoundChoice(NamedTuple):
@@ -127,115 +243,109 @@ class _CountedWays:
 class _Queue:
     """The queue of tables by the most that each can reach."""
 
-    def __init__(self, tables: KeyTables, query: KeyQuery, params: SearchParams) -> None:
+    def __init__(self, tables: KeyTables, query: KeyQuery, params: SearchParams, seconds: float) -> None:
         self._tables = tables
         self._query = query
         self._params = params
         self._least = smallest_count(params.threshold, query.n_keys)
         self._least_score = params.smallest_score if params.is_by_usefulness else 0.0
-        self._start = monotonic() - watch.seconds
-        self._is_complete = True
-        self._unread: dict[str, str] = {}
-        self._n_read = 0
-        self._heap: list[tuple[Any, ...]] = []
+        self._has_families = params.families and params.is_by_usefulness
+        self._end = monotonic() - watch.seconds + seconds
+        self._heap: list[tuple[_Place, KeyHit | None]] = []
         self._counted: dict[int, _CountedWays] = {}
-        for position in np.flatnonzero((tables.matched >= self._least) & (tables.score >= self._least_score)).tolist():
-            matched = int(tables.matched[position])
-            most = float(tables.score[position] * tables.gain[position]) * min(1.0, matched / max(1, query.n_keys))
+        self._left: list[LeftTable] = []
+        self._late: list[_Place] = []
+        self._n_compared = 0
+        found = tables.candidates
+        for position in np.flatnonzero((found.matched >= self._least) & (found.score >= self._least_score)).tolist():
+            matched = int(found.matched[position])
+            most = float(found.score[position] * found.gain[position]) * min(1.0, matched / max(1, query.n_keys))
             self._push(most, matched, position)
 
     def _is_over(self) -> bool:
         """Whether to give up, by the monotonic clock; compiling kernels takes nothing of the time."""
-        return monotonic() > self._start + watch.seconds + _SECONDS
+        return monotonic() > self._end + watch.seconds
 
-    def _push(self, useful: float, matched: int, position: int, hit: KeyHit | None = None) -> None:
-        """Put a table into the queue; one that may still reach as much as a hit comes before it."""
-        key: tuple[Any, ...] = (-matched,)
+    def _push(self, useful: float, matched: int, position: int, hit: KeyHit | None = None, before: _Place = ()) -> None:
+        """Put a table into the queue; one that may still reach as much as a hit comes before it.
+
+        What a table can reach grows no more than it did when it stood at the place `before`.
+        """
+        key: _Place = (-matched,)
         if self._params.is_by_usefulness:
             slack = 0.0 if hit is not None else 10.0**-SCORE_DECIMALS  # scores are rounded before they are multiplied
             key = (-round(useful + slack, SCORE_DECIMALS), -matched)
-        last: tuple[Any, ...] = (
-            0,
-            -useful,
-            "",
-            (),
-            position,
-        )  # of equal bounds the most useful is read first: the time may end
         if hit is not None:
-            last = (1, hit.match.cardinality, hit.match.table, hit.match.columns, position)
-        heapq.heappush(self._heap, (*key, *last, hit))
+            place = (*key, 1, hit.match.cardinality, hit.match.table, hit.match.columns, position)
+        else:  # of equal bounds the most useful is read first: the time may end
+            place = max(before, (*key, 0, -useful, "", (), position))
+        heapq.heappush(self._heap, (place, hit))
 
-    def run(self) -> KeySearch:
+    def _family(self, place: _Place) -> int:
+        """Return a number that tables of one family share; each has its own where families are not told apart."""
+        position = place[-1]
+        return self._tables.family(position) if self._has_families else int(self._tables.candidates.tables[position])
+
+    def _leave(self, place: _Place, unread: str | None = None) -> None:
+        """Give up a table."""
+        names = None if unread is None else (self._tables.name(place[-1]), unread)
+        self._left.append(LeftTable(place, self._family(place), names))
+
+    def run(self) -> TablesFound:
         """Take tables out of the queue until enough are found."""
-        tables, families = self._tables, self._params.families and self._params.is_by_usefulness
-        hits: list[KeyHit] = []
-        shown: dict[int, int] = {}
-        similar: dict[int, int] = {}
-        limit = self._params.k
-        while self._heap and (limit is None or len(hits) < limit):
-            *_, position, hit = heapq.heappop(self._heap)
-            family = tables.family(position) if families else -1 - position
-            if family in shown:
-                similar[family] += 1
-            elif hit is not None:
-                shown[family], similar[family] = len(hits), 0
-                hits.append(hit)
+        hits: list[tuple[_Place, int, KeyHit]] = []
+        n_waiting: Counter[int] = Counter()
+        while self._heap and len(hits) != self._params.k:
+            place, hit = heapq.heappop(self._heap)
+            family = self._family(place)
+            if family in n_waiting or hit is not None:
+                n_waiting[family] += 1
+                if n_waiting[family] == 1 and hit is not None:
+                    hits.append((place, family, hit))
             elif self._is_over():
-                self._is_complete = False
+                self._late.append(place)
+                self._leave(place)
             else:
-                self._refine(position)
-        for *_, position, _hit in self._heap if families else ():
-            family = tables.family(position)
-            if family in similar:
-                similar[family] += 1
-        hits = [
-            KeyHit(hit.match, hit.score, hit.usefulness, hit.is_copy, similar[family])
-            for hit, family in zip(hits, shown, strict=True)
-        ]
-        stats = tables.stats
-        stats.candidates, stats.is_complete = self._n_read, self._is_complete
-        notes: dict[str, Any] = {
-            "ranked_by": self._params.rank,
-            "n_candidates": int(tables.tables.size),
-            "n_read": tables.n_opened,
-        }
-        if self._unread:
-            notes["unread"] = dict(list(self._unread.items())[:20])
-            warn(
-                f"{len(self._unread):,} tables that may share keys could not be read, the first: "
-                f"{next(iter(self._unread.values()))}"
-            )
-        return KeySearch(self._query, hits, stats, notes)
+                self._refine(place)
+        if self._has_families:
+            n_waiting.update(self._family(place) for place, _ in self._heap)
+        return TablesFound(hits, self._left, self._late, n_waiting, self._n_compared, self._tables.n_opened)
 
-    def _refine(self, position: int) -> None:
+    def _refine(self, place: _Place) -> None:
         """Find out more of a table: what its columns hold, then what its rows hold, for some choices of columns."""
-        tables = self._tables
+        tables, position = self._tables, place[-1]
         counted = self._counted.pop(position, None)
         if counted is None:
             choices, is_complete = tables.choices(position)
-            self._is_complete &= is_complete
+            if not is_complete:
+                self._late.append(place)
             kept = choices.keep((choices.most >= self._least) & (choices.score >= self._least_score))
-            if len(kept):
-                self._counted[position] = _CountedWays(kept, self._params.is_by_usefulness)
-                self._push(float(kept.useful.max()), int(kept.most.max()), position)
+            if not len(kept):
+                self._leave(place)
+                return
+            self._counted[position] = _CountedWays(kept, self._params.is_by_usefulness)
+            self._push(float(kept.useful.max()), int(kept.most.max()), position, before=place)
             return
         try:
             if counted.rows is None:
-                self._n_read += 1
+                self._n_compared += 1
                 counted.rows = tables.rows(position, counted.choices, self._is_over)
             counted.count_more(self._least, self._least_score)
         except TimeoutError:
-            self._is_complete = False
+            self._late.append(place)
+            self._leave(place)
             return
         except (TableChangedError, TableReadError, InvalidParameterError) as error:
-            self._unread[tables.name(position)] = str(error)
+            self._leave(place, str(error))
             return
         if counted.may_improve:
             self._counted[position] = counted
-            self._push(*counted.next_most, position)
+            self._push(*counted.next_most, position, before=place)
             return
         best = self._best_of(counted.rows, counted.found)
-        if best is not None:
+        if best is None:
+            self._leave(place)
+        else:
             self._push(best.usefulness, best.match.matched, position, best)
 
     def _best_of(self, rows: KeyRows, found: list[_FoundChoice]) -> KeyHit | None:

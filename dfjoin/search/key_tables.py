@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import reduce
 from math import log10, prod
 from typing import Any, NamedTuple
 
@@ -13,13 +14,14 @@ from dfjoin.index.catalog import NOT_IN_FILE
 from dfjoin.index.segment import Segment
 from dfjoin.kernels.lists.key_tuples import count_possible, mark_held
 from dfjoin.kernels.lists.usefulness import GAIN, NOTHING_NEW, SCORE
+from dfjoin.kernels.ragged import expand_stretches
 from dfjoin.search.exact.posting_lists import match_tokens
 from dfjoin.search.exact.searcher import MatchedQuery
 from dfjoin.search.hits import KeyColumn
 from dfjoin.search.key_rows import KeyRows, KeyTable, read_values, stored_values
 from dfjoin.search.params import SearchParams, SearchStats
 from dfjoin.search.query import KeyQuery
-from dfjoin.search.usefulness.features import count_evidence, query_facts, scores_of
+from dfjoin.search.usefulness.features import SharedEvidence, count_evidence, query_facts, scores_of
 from dfjoin.search.usefulness.lake_facts import facts_of
 from dfjoin.search.usefulness.model import model
 from dfjoin.store.snapshot import Snapshot
@@ -56,9 +58,16 @@ class _ByTable(NamedTuple):
             return np.empty(0)
         return np.maximum.reduceat(self.values[name].astype(np.float64), self.starts[:-1])
 
-    def of(self, table: int) -> list[KeyColumn]:
-        """Return the candidates of a table."""
-        position = int(np.searchsorted(self.tables, table))
+    def keep(self, tables: NDArray[np.int64]) -> _ByTable:
+        """Keep the candidates of some tables, given in ascending order."""
+        positions = np.searchsorted(self.tables, tables)
+        starts, lengths = self.starts[positions], np.diff(self.starts)[positions]
+        places = expand_stretches(starts, lengths)
+        kept = {name: values[places] for name, values in self.values.items()}
+        return _ByTable(tables, np.append(0, np.cumsum(lengths)), kept)
+
+    def of(self, position: int) -> list[KeyColumn]:
+        """Return the candidates of a table, by its place among these."""
         own = slice(int(self.starts[position]), int(self.starts[position + 1]))
         columns = zip(*(self.values[name][own].tolist() for name in KeyColumn.__dataclass_fields__), strict=True)
         return [KeyColumn(*one) for one in columns]
@@ -155,8 +164,36 @@ class TableChoices:
         return list(dict.fromkeys(self._entries[entry].column for entry in chosen.tolist()))
 
 
-class KeyTables:
+class CandidateTables(NamedTuple):
     """The tables of a lake that hold candidates for every column of a key.
+
+    Parameters
+    ----------
+    tables : ndarray of int64, shape (n,)
+        Number of each table in the lake.
+    matched : ndarray of int64, shape (n,)
+        Tuples that each can share at most, by the counts of its columns and of their rows.
+    score, gain : ndarray of float64, shape (n,)
+        The most that the score and the gain of its columns can be.
+    of_parts : tuple of _ByTable
+        The candidates of each column of the key, of these tables.
+    """
+
+    tables: NDArray[np.int64]
+    matched: NDArray[np.int64]
+    score: NDArray[np.float64]
+    gain: NDArray[np.float64]
+    of_parts: tuple[_ByTable, ...]
+
+    def take(self, positions: NDArray[np.int64]) -> CandidateTables:
+        """Return some of the tables, given in ascending order."""
+        kept = tuple(part.keep(self.tables[positions]) for part in self.of_parts)
+        numbers = self.tables[positions], self.matched[positions], self.score[positions], self.gain[positions]
+        return CandidateTables(*numbers, kept)
+
+
+def find_candidates(snapshot: Snapshot, query: KeyQuery, params: SearchParams) -> KeyTables:
+    """Find the tables that hold candidates for every column of a key. O(values + postings) for each column.
 
     Parameters
     ----------
@@ -165,86 +202,95 @@ class KeyTables:
     params : SearchParams
         Which tables and kinds may be returned.
 
+    Returns
+    -------
+    KeyTables
+    """
+    values, stats, found = [MatchedQuery(snapshot, column.values) for column in query.columns], SearchStats(), []
+    for part, matched in enumerate(values):
+        evidence, read = count_evidence(snapshot, matched, params)
+        stats.add(read)
+        found.append(_by_table(snapshot, query, part, evidence))
+    common = reduce(np.intersect1d, [one.tables for one in found])
+    of_parts = tuple(one.keep(common) for one in found)
+    n_rows = np.empty(common.size, np.int64)
+    for number in np.unique(common >> _SHIFT).tolist():
+        own = common >> _SHIFT == number
+        of_segment = snapshot.segments[number].catalog.tables().field("n_rows").to_numpy()
+        n_rows[own] = of_segment[common[own] & ((1 << _SHIFT) - 1)]
+    tuples = np.minimum.reduce([one.most("tuples") for one in of_parts]).astype(np.int64)
+    score = np.multiply.reduce([one.most("score") for one in of_parts]) ** (1.0 / len(of_parts))
+    gain = np.maximum.reduce([one.most("gain") for one in of_parts])
+    candidates = CandidateTables(common, np.minimum(tuples, n_rows), score, gain, of_parts)
+    return KeyTables(snapshot, query, candidates, values, stats)
+
+
+def _by_table(snapshot: Snapshot, query: KeyQuery, part: int, evidence: SharedEvidence) -> _ByTable:
+    """Put the candidates of one column of a key in the order of their tables."""
+    scores = scores_of(snapshot, query_facts(query.columns[part]), evidence, model().numbers)
+    hits = evidence.hits
+    tables, n_filled = np.empty(len(hits), np.int64), np.empty(len(hits), np.int64)
+    for number in np.unique(hits.segments).tolist():
+        own = hits.segments == number
+        numbers, columns = snapshot.segments[number].catalog.numbers, hits.columns[own]
+        tables[own] = (number << _SHIFT) + numbers["table"][columns].astype(np.int64)
+        n_filled[own] = numbers["n_rows"][columns].astype(np.int64) - numbers["n_null"][columns]
+    # the most tuples that m values can be part of: those of the m most frequent ones
+    n_tuples = np.sort(np.bincount(query.parts[:, part], minlength=1))[::-1]
+    most = np.append(0, np.cumsum(n_tuples))[np.minimum(hits.matched, n_tuples.size)]
+    rows = n_filled - np.maximum(0, hits.cardinality - hits.matched)
+    order = np.argsort(tables, kind="stable")
+    distinct, starts = np.unique(tables[order], return_index=True)
+    values = {
+        "column": hits.columns,
+        "matched": hits.matched,
+        "rows": rows,
+        "tuples": np.minimum(most, rows),
+        "score": scores[SCORE],
+        "gain": scores[GAIN],
+        "has_all": scores[NOTHING_NEW] > 0,
+    }
+    return _ByTable(distinct, np.append(starts, order.size), {n: v[order] for n, v in values.items()})
+
+
+class KeyTables:
+    """Tables that hold candidates for every column of a key, and their rows.
+
+    Parameters
+    ----------
+    snapshot : Snapshot
+    query : KeyQuery
+    candidates : CandidateTables
+    values : sequence of MatchedQuery, optional
+        The values of each column of the key.
+    stats : SearchStats, optional
+        What was read of the index to find the candidates.
+
     Attributes
     ----------
-    tables : ndarray of int64, shape (n,)
-        Number of each table in the lake.
-    n_rows : ndarray of int64, shape (n,)
-        Of each table.
-    matched : ndarray of int64, shape (n,)
-        Tuples that each can share at most, by the counts of its columns and of their rows.
-    score, gain : ndarray of float64, shape (n,)
-        The most that the score and the gain of its columns can be.
-    stats : SearchStats
-        What was read of the index.
     n_opened : int
         Tables whose files were read.
-
-    Notes
-    -----
-    O(values + postings) for each column.
     """
 
-    def __init__(self, snapshot: Snapshot, query: KeyQuery, params: SearchParams) -> None:
+    def __init__(
+        self,
+        snapshot: Snapshot,
+        query: KeyQuery,
+        candidates: CandidateTables,
+        values: Sequence[MatchedQuery] | None = None,
+        stats: SearchStats | None = None,
+    ) -> None:
         self._snapshot = snapshot
         self._query = query
+        self.candidates = candidates
+        self.stats = stats or SearchStats()
+        self._values = values or [MatchedQuery(snapshot, column.values) for column in query.columns]
         self._found: dict[int, tuple[NDArray[np.int64], ...]] = {}
         self.n_opened = 0
-        self._groups = [MatchedQuery(snapshot, column.values) for column in query.columns]
-        self.stats = SearchStats()
-        self._candidates = [self._find(number, matched, params) for number, matched in enumerate(self._groups)]
-        common = self._candidates[0].tables
-        for found in self._candidates[1:]:
-            common = common[np.isin(common, found.tables)]
-        self.tables = common
-        bounds, scores, gains = [], [], []
-        for found in self._candidates:
-            positions = np.searchsorted(found.tables, common)
-            bounds.append(found.most("tuples")[positions].astype(np.int64))
-            scores.append(found.most("score")[positions])
-            gains.append(found.most("gain")[positions])
-        self.n_rows = np.empty(common.size, np.int64)
-        for number in np.unique(common >> _SHIFT).tolist():
-            own = common >> _SHIFT == number
-            n_rows = snapshot.segments[number].catalog.tables().field("n_rows").to_numpy()
-            self.n_rows[own] = n_rows[common[own] & ((1 << _SHIFT) - 1)]
-        self.matched: NDArray[np.int64] = np.minimum(np.minimum.reduce(bounds), self.n_rows)
-        self.score: NDArray[np.float64] = np.multiply.reduce(scores) ** (1.0 / len(scores))
-        self.gain: NDArray[np.float64] = np.maximum.reduce(gains)
-
-    def _find(self, part: int, matched: MatchedQuery, params: SearchParams) -> _ByTable:
-        """Find the candidates of one column of the key, in the order of their tables."""
-        column = self._query.columns[part]
-        evidence, stats = count_evidence(self._snapshot, matched, params)
-        self.stats.add(stats)
-        scores = scores_of(self._snapshot, query_facts(column), evidence, model().numbers)
-        hits = evidence.hits
-        tables, n_filled = np.empty(len(hits), np.int64), np.empty(len(hits), np.int64)
-        for number in np.unique(hits.segments).tolist():
-            own = hits.segments == number
-            numbers, columns = self._snapshot.segments[number].catalog.numbers, hits.columns[own]
-            tables[own] = (number << _SHIFT) + numbers["table"][columns].astype(np.int64)
-            n_filled[own] = numbers["n_rows"][columns].astype(np.int64) - numbers["n_null"][columns]
-        # the most tuples that m values can be part of: those of the m most frequent ones
-        n_tuples = np.sort(np.bincount(self._query.parts[:, part], minlength=1))[::-1]
-        most = np.append(0, np.cumsum(n_tuples))[np.minimum(hits.matched, n_tuples.size)]
-        rows = n_filled - np.maximum(0, hits.cardinality - hits.matched)
-        order = np.argsort(tables, kind="stable")
-        distinct, starts = np.unique(tables[order], return_index=True)
-        values = {
-            "column": hits.columns,
-            "matched": hits.matched,
-            "rows": rows,
-            "tuples": np.minimum(most, rows),
-            "score": scores[SCORE],
-            "gain": scores[GAIN],
-            "has_all": scores[NOTHING_NEW] > 0,
-        }
-        return _ByTable(distinct, np.append(starts, order.size), {n: v[order] for n, v in values.items()})
 
     def _segment_and_table(self, position: int) -> tuple[int, int]:
         """Return the number of the segment of a table, and that of the table there."""
-        table = int(self.tables[position])
+        table = int(self.candidates.tables[position])
         return table >> _SHIFT, table & ((1 << _SHIFT) - 1)
 
     def name(self, position: int) -> str:
@@ -273,8 +319,8 @@ class KeyTables:
         """
         number, _ = self._segment_and_table(position)
         of_parts = [
-            sorted(found.of(int(self.tables[position])), key=lambda c: (-c.matched, -c.score, c.column))
-            for found in self._candidates
+            sorted(found.of(position), key=lambda c: (-c.matched, -c.score, c.column))
+            for found in self.candidates.of_parts
         ]
         n_each = _sizes_within([len(columns) for columns in of_parts], _MOST_CHOICES)
         is_complete = all(n == len(columns) for n, columns in zip(n_each, of_parts, strict=True))
@@ -298,7 +344,7 @@ class KeyTables:
         for row, (part, one) in enumerate(entries):
             start, end = tokens.set_indptr[one.column : one.column + 2].tolist()
             lists = tokens.set_lists[start:end].astype(np.int64) + segment.n_columns
-            mark_held(self._groups[part].groups(number), parts[part], one.column, lists, held[row])
+            mark_held(self._values[part].groups(number), parts[part], one.column, lists, held[row])
         return held
 
     def rows(self, position: int, choices: TableChoices, is_over: Callable[[], bool]) -> KeyRows:

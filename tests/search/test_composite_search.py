@@ -2,6 +2,7 @@
 
 import math
 import tempfile
+import warnings
 from types import SimpleNamespace
 
 import numpy as np
@@ -11,7 +12,10 @@ import pytest
 import dfjoin
 from dfjoin.errors import ApproximateResultWarning, DfjoinWarning, InvalidParameterError
 from dfjoin.search import composite_search, key_rows, key_tables
-from dfjoin.search.key_tables import KeyChoice, TableChoices
+from dfjoin.search.column_search import key_result
+from dfjoin.search.discover import make_key
+from dfjoin.search.key_tables import KeyChoice, KeyTables, TableChoices
+from dfjoin.search.params import search_params
 from dfjoin.store.table import LakeTable
 from tests.oracles import canonical
 from tests.oracles.search import match_tuples
@@ -288,6 +292,69 @@ def test_what_is_cut_off_is_told(monkeypatch, county_lake, df):
     monkeypatch.setattr(key_tables, "_MOST_CHOICES", 0)
     with pytest.warns(ApproximateResultWarning):
         assert not df.discover_joinable(["County", "State"], county_lake).attrs["dfjoin"]["complete"]
+
+
+def families_of_tables(rng):
+    """Twelve tables of three families, which share from none to all of the rows; some have the parts and not the rows."""
+    tables = {}
+    for number in range(12):
+        order = rng.permutation(len(ROWS))[: rng.integers(4, len(ROWS))]
+        states, counties = np.array(ROWS, object)[order].T
+        if rng.random() < 0.4:
+            counties = np.roll(counties, 1)
+        own = {"State": states, "County": counties, **{f"v{number % 3}{i}": range(len(order)) for i in range(3)}}
+        tables[f"t{number % 3}_{number}"] = pd.DataFrame(own)
+    return tables
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"min_score": 0.0},
+        {"min_score": 0.0, "k": 1},
+        {"min_score": 0.0, "rank": "useful", "threshold": 0.3, "k": 2},
+        {"min_score": 0.0, "families": False, "k": 5},
+        {"rank": "matched", "k": 3},
+    ],
+)
+@pytest.mark.parametrize("seed", range(4))
+def test_tables_that_are_dealt_out_give_what_one_queue_gives(df, seed, options):
+    lake = make_lake(families_of_tables(np.random.default_rng(seed)))
+    params = search_params(**options)
+    query = make_key(df, ["County", "State"], lake.snapshot, params)
+    tables = composite_search.find_tables(lake.snapshot, query, params)
+    whole = pd.DataFrame(df.discover_joinable(["County", "State"], lake, **options))
+    for n in (2, 3, 12):
+        dealt = composite_search.deal_tables(tables, n, query, params)
+        assert len(dealt) == n and sum(one.tables.size for one in dealt) == tables.candidates.tables.size == 12
+        parts = [composite_search.search_tables(KeyTables(lake.snapshot, query, one), query, params) for one in dealt]
+        merged = composite_search.merge_tables(tables, parts, query, params)
+        pd.testing.assert_frame_equal(pd.DataFrame(key_result(lake.snapshot, merged, params)), whole)
+        assert merged.stats.is_complete
+
+
+def test_what_a_part_could_not_do_counts_as_far_as_one_queue_would_have_come(df, tmp_path):
+    """A queue of all tables ends before the worse ones: that their files are gone, or the time, is told of no result."""
+    states, counties = map(np.array, zip(*ROWS, strict=True))
+    for name, n in (("best", 20), ("good", 20), ("gone", 12), ("lost", 9)):
+        pd.DataFrame({"State": states[:n], "County": counties[:n], name: range(n)}).to_csv(tmp_path / f"{name}.csv")
+    lake = dfjoin.build_lake(tmp_path, f"{tmp_path}/lake", engine="inline", progress=False)
+    (tmp_path / "gone.csv").unlink()
+    for k, is_told in ((2, False), (4, True)):
+        params = search_params(rank="matched", k=k)
+        query = make_key(df, ["County", "State"], lake.snapshot, params)
+        tables = composite_search.find_tables(lake.snapshot, query, params)
+        dealt = composite_search.deal_tables(tables, 4, query, params)
+        parts = [composite_search.search_tables(KeyTables(lake.snapshot, query, one), query, params) for one in dealt]
+        parts = [
+            part._replace(late=[one[0] for one in part.hits if one[2].match.table == "lost.csv"]) for part in parts
+        ]
+        with warnings.catch_warnings(record=True) as seen:
+            warnings.simplefilter("always")
+            merged = composite_search.merge_tables(tables, parts, query, params)
+        assert list(merged.notes.get("unread", ())) == ["gone.csv"] * is_told == [name for name in ["gone.csv"] if seen]
+        assert merged.stats.is_complete is not is_told
+        assert [hit.match.table for hit in merged.hits] == ["best.csv", "good.csv", "lost.csv"][:k]
 
 
 @pytest.mark.parametrize("cells", [[], [None, None]])

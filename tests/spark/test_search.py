@@ -16,8 +16,15 @@ import pytest
 
 import dfjoin
 import spark_ext
-from dfjoin.errors import ColumnNotFoundError, EngineError, InvalidParameterError, InvalidTypeError
-from spark_ext import jobs, long_search, transfer
+from dfjoin.errors import (
+    ApproximateResultWarning,
+    ColumnNotFoundError,
+    EngineError,
+    InvalidParameterError,
+    InvalidTypeError,
+)
+from dfjoin.search import composite_search
+from spark_ext import jobs, key_search, long_search, transfer
 from spark_ext import search as spark_search
 from spark_ext.queries import query_rows
 from spark_ext.transfer import collect, to_pandas
@@ -236,6 +243,37 @@ def test_groups_and_queries_are_spread_over_tasks(spark, parted, example_lake):
     work = spark_ext.report(spark_ext.discover_joinable_batch(queries, example_lake, where="cluster"))
     assert work["tasks"]["search"] >= 4 and work["processes"] == 2
     assert spark_ext.report(spark_ext.discover_joinable_batch(queries, example_lake)) == {"where": "driver"}
+
+
+@pytest.mark.parametrize("options", [{"min_score": 0.0}, {"rank": "matched", "k": 3}])
+def test_tables_of_a_key_are_compared_in_tasks(spark, parted, monkeypatch, options):
+    """In tasks if that is asked for, or if the time of this process is over; tables of one family stand in all tasks."""
+    spark_ext.enable(spark)
+    rng = np.random.default_rng(5)
+    df, sdf = pair(spark, word=[f"w{i}" for i in range(20)] * 2, n=[*range(20), *rng.integers(0, 20, 20)], z=[0] * 40)
+    want = df.discover_joinable(["word", "n"], parted, **options)
+    assert len(want) >= 1 and (options.get("rank") == "matched" or want["n_similar"].max() >= 3)
+    hits = sdf.discover_joinable(["word", "n"], parted, where="cluster", **options)
+    work = spark_ext.report(hits)
+    assert work["tasks"] == {"search": 2} and work["processes"] == 2
+    equal(hits, want)
+    hits = sdf.discover_joinable(["word", "n"], parted, **options)
+    assert spark_ext.report(hits) == {"where": "driver"}
+    equal(hits, want)
+    monkeypatch.setattr(composite_search, "_SECONDS", -1.0)  # in this process alone
+    hits = sdf.discover_joinable(["word", "n"], parted, **options)
+    assert spark_ext.report(hits)["tasks"] == {"search": 2}
+    equal(hits, want)
+    monkeypatch.setattr(key_search, "require_index", partial(_refuse, InvalidParameterError("not seen by tasks")))
+    for where in ("auto", "driver"):
+        with pytest.warns(ApproximateResultWarning, match="ended before all tables were compared"):
+            assert not sdf.discover_joinable(["word", "n"], parted, where=where, **options).count()
+    with pytest.raises(InvalidParameterError, match="not seen by tasks"):
+        sdf.discover_joinable(["word", "n"], parted, where="cluster", **options)
+
+
+def _refuse(error, *_):
+    raise error
 
 
 def test_a_group_is_searched_by_the_same_task_every_time(spark):
