@@ -18,12 +18,12 @@ _ROWS = "X, the rows"
 
 @dataclass(frozen=True)
 class JoinedTable:
-    """A table that is brought.
+    """A table that is joined.
 
     Parameters
     ----------
     table, path : str
-        Its name, and the way to it in one line.
+        Its name, and the path to it in one line.
     columns : dict of str
         Column → its name in the result; "" stands for the number of rows.
     score, containment : float
@@ -165,8 +165,10 @@ class AugmentReport:
         for one in self.joined:
             share, error = (0.0 if value is None else value / largest for value in (one.gain, one.error))
             gain = "" if one.gain is None else _html.bar(share, one._worth, error=error)
-            told = [one._key, ", ".join(one.columns.values())]
-            joined.append((one.path, gain + "".join(f'<div class="soft">{_html.escape(text)}</div>' for text in told)))
+            details = [one._key, ", ".join(one.columns.values())]
+            joined.append(
+                (one.path, gain + "".join(f'<div class="soft">{_html.escape(text)}</div>' for text in details))
+            )
         parts = [_html.pairs([("stopped", _html.escape(self.stopped)), *joined])]
         if self.joined:
             n_hops = max(len(one.joins) for one in self.joined)
@@ -197,18 +199,18 @@ class AugmentReport:
     def _edges(self) -> pd.DataFrame:
         """Return the joins as edges of a graph, from a table to the one that is joined to it."""
         rows = []
-        for way in sorted({one.joins[:depth] for one in self.joined for depth in range(1, len(one.joins) + 1)}):
-            before = way[-2][1] if len(way) > 1 else _ROWS
-            rows.append((before, way[-1][0], way[-1][1], way[-1][0], 1.0))
+        for path in sorted({one.joins[:depth] for one in self.joined for depth in range(1, len(one.joins) + 1)}):
+            before = path[-2][1] if len(path) > 1 else _ROWS
+            rows.append((before, path[-1][0], path[-1][1], path[-1][0], 1.0))
         return pd.DataFrame(rows, columns=["table", "column", "key_table", "key_column", "score"])
 
     def join_tree(self) -> str:
         """Write the joins as a tree of lines: a table stands below the one whose column is its key."""
         lines = ["X"]
-        ways = {one.joins[:depth] for one in self.joined for depth in range(1, len(one.joins) + 1)}
-        for way in sorted(ways):
-            key, table = way[-1]
-            lines.append(f"{'   ' * (len(way) - 1)}└─ {key} → {table}")
+        paths = {one.joins[:depth] for one in self.joined for depth in range(1, len(one.joins) + 1)}
+        for path in sorted(paths):
+            key, table = path[-1]
+            lines.append(f"{'   ' * (len(path) - 1)}└─ {key} → {table}")
         return "\n".join(lines)
 
     def plot_gains(self, ax: Any = None) -> Any:

@@ -126,8 +126,8 @@ class BoostedTrees:
         ndarray of float64, shape (len(columns), rows.size, n_outputs)
         """
         sets = np.zeros((len(columns) + 1, len(self._bins)), np.uint8)
-        for number, places in enumerate(columns):
-            sets[number + 1, list(places)] = 1
+        for number, positions in enumerate(columns):
+            sets[number + 1, list(positions)] = 1
         given = as_read_only(rows), as_read_only(others), as_read_only(sets), np.empty(rows.size)
         raw = np.zeros((len(self._trees), *sets.shape[:1], rows.size))
         for trees, out in zip(self._trees, raw, strict=True):

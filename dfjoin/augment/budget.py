@@ -36,20 +36,20 @@ class AugmentBudget:
         Of CPU time of this process, so that a busy machine finds as much; by the clock it may take ten times as long.
     tables : int
         Tables that are read at most.
-    is_told : bool
+    is_reported : bool
         Write a line to standard error for each table.
     """
 
-    def __init__(self, seconds: float, tables: int, is_told: bool) -> None:
+    def __init__(self, seconds: float, tables: int, is_reported: bool) -> None:
         self.seconds = seconds
         self.tables = tables
         self.n_tables = 0
-        self._is_told = is_told
+        self._is_reported = is_reported
         self._start, self._cpu_start = time.monotonic(), time.process_time()
         self._limit = seconds
 
     @classmethod
-    def of(cls, budget: Any, is_told: bool) -> AugmentBudget:
+    def of(cls, budget: Any, is_reported: bool) -> AugmentBudget:
         """Make a budget of the argument of `LakeAugmenter`.
 
         Raises
@@ -65,7 +65,7 @@ class AugmentBudget:
                 '`budget` must be a number of seconds, or a dict of "seconds" and "tables", each above 0, got '
                 + show(budget)
             )
-        return cls(float(seconds), int(tables), is_told)
+        return cls(float(seconds), int(tables), is_reported)
 
     @property
     def elapsed(self) -> float:
@@ -96,9 +96,9 @@ class AugmentBudget:
         """Return why nothing further is to be tried; empty while there is time."""
         return f"the budget of {self.seconds:g} seconds is used" if self.used > self._limit else ""
 
-    def tell(self, text: str) -> None:
+    def report(self, text: str) -> None:
         """Write a line of progress."""
-        if self._is_told:
+        if self._is_reported:
             print(visible(f"LakeAugmenter {self.elapsed:6.1f} s: {text}"), file=sys.stderr, flush=True)
 
 

@@ -107,12 +107,12 @@ def choose_by_elimination(task: SelectionTask, k: int | None, candidates: Sequen
             stopped = stopped or str(error)
         except KeyboardInterrupt:
             stopped = INTERRUPTED
-    rejected = {c.reached.table: elimination.reason(i) for i, c in enumerate(candidates) if i not in order}
+    rejected = {c.joined.table: elimination.reason(i) for i, c in enumerate(candidates) if i not in order}
     if elimination.n_folds and not tables:
         rejected = dict.fromkeys(rejected, "no choice of tables lowers the loss on held-out rows for sure")
     chosen = [_chosen_table(candidates, elimination, own, one) for own, one in zip(tables, gains, strict=True)]
     if gain is not None and gain.share <= 0:
-        rejected |= {one.candidate.reached.table: f"all that was chosen does not help: {gain}" for one in chosen}
+        rejected |= {one.candidate.joined.table: f"all that was chosen does not help: {gain}" for one in chosen}
         chosen, gain = [], None
     chosen.sort(key=lambda one: 0.0 if one.gain is None else -one.gain.share)
     return TableChoice(tuple(chosen), rejected, gain, stopped)
@@ -218,7 +218,7 @@ class _Elimination:
             self.n_held[held] += 1
             self.fold_of[held] = fold
             self.n_folds += 1
-            task.budget.tell(f"fold {fold + 1} of {len(splits)}: {self.sizes[0]} columns eliminated step by step")
+            task.budget.report(f"fold {fold + 1} of {len(splits)}: {self.sizes[0]} columns eliminated step by step")
 
     def _with_base(self, columns: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return the columns of the frame and some of those of the tables."""
@@ -233,9 +233,9 @@ class _Elimination:
         target = task.target.take(self.rows)
         if task.learning.cv is not None:
             for known, held in task.learning.cv.split(self.table.values, target.codes, self._error_groups()):
-                known, place = np.sort(known), np.arange(known.size)
+                known, position = np.sort(known), np.arange(known.size)
                 is_before = bool(known[-1] < np.min(held))
-                is_ranked = place >= known.size * 3 // 4 if is_before else place % 4 == 3
+                is_ranked = position >= known.size * 3 // 4 if is_before else position % 4 == 3
                 yield np.asarray(held), known[is_ranked], known[~is_ranked]
             return
         by_key = [fold_rows(target, groups, seed) for groups in self.groupings]
@@ -352,20 +352,20 @@ def choose_tables(
     Where the time is over before a single fold was measured, the relevant tables are taken in place of none.
     """
     with_columns = [candidate for candidate in candidates if candidate.features]
-    empty = {c.reached.table: "none of its columns passed the screening" for c in candidates if not c.features}
+    empty = {c.joined.table: "none of its columns passed the screening" for c in candidates if not c.features}
     if select == "auto" and task is not None:
         choice = choose_by_elimination(task, k, with_columns)
         if choice.chosen or choice.rejected or not choice.stopped:
             return replace(choice, rejected=empty | choice.rejected)
         n_columns = sum(len(candidate.features) for candidate in with_columns)
         quick = _most_relevant(with_columns, task, k or _TABLES, _sure_relevance(n_columns))
-        told = f"{choice.stopped}: the most relevant tables were taken, nothing was measured"
-        return replace(quick, rejected=empty | quick.rejected, stopped=told)
+        reason = f"{choice.stopped}: the most relevant tables were taken, nothing was measured"
+        return replace(quick, rejected=empty | quick.rejected, stopped=reason)
     k = _TABLES if k is None else k
     if select is None or task is None:
-        order = sorted(with_columns, key=lambda c: -c.reached.usefulness)
+        order = sorted(with_columns, key=lambda c: -c.joined.usefulness)
         chosen = tuple(ChosenTable(candidate, candidate.features) for candidate in order[:k])
-        return TableChoice(chosen, empty | {c.reached.table: f"below the best {k}" for c in order[k:]})
+        return TableChoice(chosen, empty | {c.joined.table: f"below the best {k}" for c in order[k:]})
     choice = _most_relevant(with_columns, task, k, RELEVANT)
     return replace(choice, rejected=empty | choice.rejected)
 
@@ -373,11 +373,11 @@ def choose_tables(
 def _most_relevant(candidates: Sequence[CandidateTable], task: SelectionTask, k: int, least: float) -> TableChoice:
     """Take the tables with the most relevant columns."""
     relevant = [(c, relevant_columns(c, task, least)) for c in candidates]
-    empty = {c.reached.table: "none of its columns tells of the target" for c, features in relevant if not features}
+    empty = {c.joined.table: "none of its columns tells of the target" for c, features in relevant if not features}
     ranked = [(_table_relevance(features, task, c), c, features) for c, features in relevant if features]
-    ranked.sort(key=lambda item: (-item[0], item[1].reached.table))
+    ranked.sort(key=lambda item: (-item[0], item[1].joined.table))
     chosen = tuple(ChosenTable(c, features) for _, c, features in ranked[:k])
-    return TableChoice(chosen, empty | {c.reached.table: f"below the best {k}" for _, c, _ in ranked[k:]})
+    return TableChoice(chosen, empty | {c.joined.table: f"below the best {k}" for _, c, _ in ranked[k:]})
 
 
 def _sure_relevance(n_columns: int) -> float:

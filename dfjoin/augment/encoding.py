@@ -18,7 +18,7 @@ TASKS = ("auto", "classification", "regression")
 
 _FEW_CLASSES = 20
 """Numbers of at most so many distinct values are classes, unless they have fractions. Of more classes the most frequent
-ones are told apart, and the others are one: time and memory of the models grow with their number."""
+ones are distinguished, and the others are one: time and memory of the models grow with their number."""
 
 
 @dataclass(frozen=True)
@@ -130,7 +130,7 @@ def encode_target(y: Any, task: str) -> PredictionTarget:
 
     Notes
     -----
-    Of more than 20 classes the 20 most frequent ones are told apart, and the others are one.
+    Of more than 20 classes the 20 most frequent ones are distinguished, and the others are one.
 
     Raises
     ------

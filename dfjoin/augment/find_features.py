@@ -1,4 +1,4 @@
-"""The search for features: tables are reached, checked for leaks, screened, and chosen from."""
+"""The search for features: tables are joined, checked for leaks, screened, and chosen from."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from dfjoin.augment.screening import CandidateTable, FeatureColumn, screen_table
 from dfjoin.augment.table_choice import ChosenTable, SelectionTask, TableChoice
 from dfjoin.augment.table_reading import ReadingTask, TableReading
 from dfjoin.join.lakes.path_search import PathOptions
-from dfjoin.join.lakes.table_hops import ReachedTable, WaitingTables, path_stem
+from dfjoin.join.lakes.table_hops import PathTable, WaitingTables, path_stem
 from dfjoin.join.output_names import free_name, output_names, stem_of
 from dfjoin.join.plan import JoinPlan, JoinStep
 from dfjoin.join.rows.several_rules import names_of_rules
@@ -129,7 +129,7 @@ class _Finder:
                 if isinstance(found, WaitingTables):
                     waiting = found
                     continue
-                if isinstance(found, ReachedTable):
+                if isinstance(found, PathTable):
                     self._passed_over.pop(found.table, None)
                     self._check(found)
                 else:
@@ -142,31 +142,31 @@ class _Finder:
             self._stopped = INTERRUPTED
         if self._stopped or waiting.n_hops > search.paths.max_hops:
             reason = self._stopped or f"it is {waiting.n_hops} joins away, more than `max_hops`"
-            known = {candidate.reached.table for candidate in self._candidates} | set(self._passed_over)
+            known = {candidate.joined.table for candidate in self._candidates} | set(self._passed_over)
             left = (table for table in waiting.tables if table not in known)
             self._passed_over |= dict.fromkeys(left, f"not tried: {reason}")
 
-    def _check(self, reached: ReachedTable) -> None:
-        self._search.budget.tell(f"read {reached.text}")
-        groups, leaks = self._key_groups(reached), self._reading.leaks[reached.table]
-        refused = self._refused[reached.table] = dict(leaks.refused)
-        self._suspicious[reached.table] = dict(leaks.suspicious)
-        self._known_before[reached.table] = leaks.known_before
-        if reached.step.relation is not None:
-            refused = refused | dict.fromkeys(reached.step.right_on, "the key in another spelling")
+    def _check(self, joined: PathTable) -> None:
+        self._search.budget.report(f"read {joined.text}")
+        groups, leaks = self._key_groups(joined), self._reading.leaks[joined.table]
+        refused = self._refused[joined.table] = dict(leaks.refused)
+        self._suspicious[joined.table] = dict(leaks.suspicious)
+        self._known_before[joined.table] = leaks.known_before
+        if joined.step.relation is not None:
+            refused = refused | dict.fromkeys(joined.step.right_on, "the key in another spelling")
         if self._search.select is None:
-            names = reached.new_columns | ({"": reached.counted} if reached.counted else {})
-            features = tuple(_as_it_is(reached, c, name) for c, name in names.items() if c not in refused)
-            candidate = CandidateTable(reached, features if set(reached.new_columns) - set(refused) else (), {})
+            names = joined.new_columns | ({"": joined.counted} if joined.counted else {})
+            features = tuple(_as_it_is(joined, c, name) for c, name in names.items() if c not in refused)
+            candidate = CandidateTable(joined, features if set(joined.new_columns) - set(refused) else (), {})
         else:
             n_keys = len(self._search.frame) if groups is None else int(groups.max()) + 1
-            candidate = screen_table(reached, self._known, refused, n_keys)
-            if refused and set(refused) == set(reached.new_columns):
+            candidate = screen_table(joined, self._known, refused, n_keys)
+            if refused and set(refused) == set(joined.new_columns):
                 candidate = replace(candidate, features=())
         self._candidates.append(candidate)
 
     def choose(self) -> TableChoice:
-        """Choose among the tables that were reached; anew without columns that together turn out to be the target."""
+        """Choose among the tables that were joined; anew without columns that together turn out to be the target."""
         search = self._search
         task = None
         if search.target is not None:
@@ -183,9 +183,9 @@ class _Finder:
 
     def _suspect_together(self, choice: TableChoice) -> bool:
         """Look for parts of the target among all columns that were chosen; tell whether any is refused."""
-        features = [(one.candidate.reached.table, feature) for one in choice.chosen for feature in one.features]
-        told = self._reading.guard.reasons_together([feature.encoded for _, feature in features])
-        for i, reason in told.items():
+        features = [(one.candidate.joined.table, feature) for one in choice.chosen for feature in one.features]
+        reasons = self._reading.guard.reasons_together([feature.encoded for _, feature in features])
+        for i, reason in reasons.items():
             table, feature = features[i]
             if is_allowed(self._search.allow, table, feature.column):
                 continue
@@ -193,21 +193,21 @@ class _Finder:
                 self._refused[table][feature.column] = f"it is suspicious: {reason}"
             else:
                 self._suspicious[table].setdefault(feature.column, reason)
-        return bool(told) and self._search.on_suspicious == "refuse"
+        return bool(reasons) and self._search.on_suspicious == "refuse"
 
     def _without_refused(self, candidate: CandidateTable) -> CandidateTable:
-        refused = self._refused[candidate.reached.table]
+        refused = self._refused[candidate.joined.table]
         return replace(candidate, features=tuple(f for f in candidate.features if f.column not in refused))
 
     def _groups_of(self, candidate: CandidateTable) -> NDArray[np.int64] | None:
         """Return the rows that are held out together: those of one key, unless the caller said it."""
         if self._search.groups is not None:
             return self._search.groups
-        return self._key_groups(candidate.reached)
+        return self._key_groups(candidate.joined)
 
-    def _key_groups(self, reached: ReachedTable) -> NDArray[np.int64] | None:
-        """Number the keys of the frame by which a table is reached; None where every row has one of its own."""
-        hop = reached.hops[0]
+    def _key_groups(self, joined: PathTable) -> NDArray[np.int64] | None:
+        """Number the keys of the frame by which a table is joined; None where every row has one of its own."""
+        hop = joined.hops[0]
         key = hop.on, hop.period
         if key not in self._groups:
             frame = self._search.frame
@@ -221,29 +221,29 @@ class _Finder:
 
     def report(self, choice: TableChoice, frozen: FrozenPlan) -> AugmentReport:
         """Write what was done."""
-        joined = []
+        listed = []
         for one, names in zip(choice.chosen, frozen.names, strict=True):
-            reached = one.candidate.reached
-            joined.append(
+            joined = one.candidate.joined
+            listed.append(
                 JoinedTable(
-                    reached.table,
-                    reached.text,
+                    joined.table,
+                    joined.text,
                     names,
-                    reached.score,
-                    reached.containment,
-                    ", ".join(hop.relationship for hop in reached.hops),
+                    joined.score,
+                    joined.containment,
+                    ", ".join(hop.relationship for hop in joined.hops),
                     None if one.gain is None else one.gain.share,
                     None if one.gain is None else one.gain.error,
                     one.candidate.left_out,
-                    float(reached.account.joined[-1]["coverage"]),
-                    tuple((hop.key_text, hop.table) for hop in reached.hops),
+                    float(joined.account.joined[-1]["coverage"]),
+                    tuple((hop.key_text, hop.table) for hop in joined.hops),
                 )
             )
         budget = self._search.budget
-        all_refused = {c.reached.table for c in self._candidates if not c.features and self._refused[c.reached.table]}
+        all_refused = {c.joined.table for c in self._candidates if not c.features and self._refused[c.joined.table]}
         passed_over = self._passed_over | choice.rejected | dict.fromkeys(all_refused, "its columns were refused")
         return AugmentReport(
-            tuple(joined),
+            tuple(listed),
             _by_column(self._refused),
             passed_over,
             None if choice.gain is None else choice.gain.share,
@@ -260,8 +260,8 @@ def _by_column(reasons: dict[str, dict[str, str]]) -> dict[str, str]:
     return {f"{table}/{column}": reason for table, own in reasons.items() for column, reason in own.items()}
 
 
-def _as_it_is(reached: ReachedTable, column: str, name: str) -> FeatureColumn:
-    encoded = encode_column(reached.frame[name])
+def _as_it_is(joined: PathTable, column: str, name: str) -> FeatureColumn:
+    encoded = encode_column(joined.frame[name])
     return FeatureColumn(column, name, encoded, np.zeros(encoded.values.size, np.int64))
 
 
@@ -290,7 +290,7 @@ class FrozenPlan:
 class _Stop:
     """A table of the plan: what is taken of it."""
 
-    reached: ReachedTable
+    joined: PathTable
     features: list[str] = field(default_factory=list)
     keys: list[str] = field(default_factory=list)
     is_counted: bool = False
@@ -319,19 +319,19 @@ def freeze_plan(chosen: Sequence[ChosenTable], labels: Sequence[Any], index: str
     """
     stops: dict[tuple[str, ...], _Stop] = {}
     for one in chosen:
-        chain: list[ReachedTable] = []
-        node: ReachedTable | None = one.candidate.reached
+        chain: list[PathTable] = []
+        node: PathTable | None = one.candidate.joined
         while node is not None:
             chain.insert(0, node)
             node = node.parent
-        for before, reached in zip([None, *chain], chain, strict=False):
-            way = tuple(hop.table for hop in reached.hops)
-            if way not in stops:
-                stops[way] = _Stop(reached)
+        for before, joined in zip([None, *chain], chain, strict=False):
+            path = tuple(hop.table for hop in joined.hops)
+            if path not in stops:
+                stops[path] = _Stop(joined)
             if before is not None:
-                keys = stops[way[:-1]].keys
-                keys += [column for column in reached.hops[-1].on if column not in keys]
-        last = stops[tuple(hop.table for hop in one.candidate.reached.hops)]
+                keys = stops[path[:-1]].keys
+                keys += [column for column in joined.hops[-1].on if column not in keys]
+        last = stops[tuple(hop.table for hop in one.candidate.joined.hops)]
         for feature in one.features:
             if feature.column:
                 last.features.append(feature.column)
@@ -339,16 +339,16 @@ def freeze_plan(chosen: Sequence[ChosenTable], labels: Sequence[Any], index: str
                 last.is_counted = True
     taken = set(labels)
     steps = []
-    for way, stop in sorted(stops.items(), key=lambda item: len(item[0])):
+    for path, stop in sorted(stops.items(), key=lambda item: len(item[0])):
         _name_columns(stop, taken)
-        stop.on = stop.reached.step.on
-        if len(way) > 1:
-            stop.on = [stops[way[:-1]].names[column] for column in stop.reached.hops[-1].on]
+        stop.on = stop.joined.step.on
+        if len(path) > 1:
+            stop.on = [stops[path[:-1]].names[column] for column in stop.joined.hops[-1].on]
         steps.append(_step(stop))
     names = []
     features: list[str] = []
     for one in chosen:
-        stop = stops[tuple(hop.table for hop in one.candidate.reached.hops)]
+        stop = stops[tuple(hop.table for hop in one.candidate.joined.hops)]
         own = {f.column: stop.names[f.column] if f.column else stop.counted for f in one.features}
         names.append(own)
         features += own.values()
@@ -358,13 +358,13 @@ def freeze_plan(chosen: Sequence[ChosenTable], labels: Sequence[Any], index: str
 def _name_columns(stop: _Stop, taken: set[Any]) -> None:
     """Find free names for the columns of a table; `taken` grows."""
     columns = list(dict.fromkeys([*stop.features, *stop.keys]))
-    hops = stop.reached.hops
+    hops = stop.joined.hops
     stem = path_stem(hops)
     if len(hops) == 1:
         stop.names = output_names(columns, stem, taken, is_stem_named=True)
     else:
         stop.names = {column: free_name(f"{column}__{stem}", stem, taken) for column in columns}
-    for column in _sources(stop.reached.step):
+    for column in _sources(stop.joined.step):
         if column in stop.names:
             taken.discard(stop.names[column])
             stop.names[column] = free_name(f"{stem}.{column}", stem, taken)
@@ -380,7 +380,7 @@ def _sources(step: JoinStep) -> dict[str, tuple[str, str]]:
 
 def _step(stop: _Stop) -> JoinStep:
     """Write the join of one table."""
-    known = stop.reached.step
+    known = stop.joined.step
     aggregate, sources = known.aggregate, _sources(known)
     columns = list(dict.fromkeys(sources.get(name, (name, ""))[0] for name in stop.names))
     if isinstance(aggregate, dict):

@@ -31,8 +31,8 @@ class Learning:
         Cloned for each training; nulls are filled by medians where it does not take them. None: `BoostedTrees`, or,
         with a scorer, the same trees of scikit-learn.
     scorer : callable or None
-        Of scikit-learn, told model, columns and answers. It gives one number for a fold, so that a fold is one
-        observation. None: the squared error of each row, of classes the Brier score.
+        A scorer of scikit-learn: it takes model, columns and answers, and returns one number for a fold, so that a fold
+        is one observation. None: the squared error of each row, of classes the Brier score.
     cv : splitter or None
         Which rows are held out; None: `fold_rows`.
     """
@@ -203,8 +203,8 @@ class Trained:
             return self.target.take(rows).losses(self.model.predict_shuffled(rows, others, columns))
         own, shuffled = (self.columns.values[np.ix_(part, self.kept)] for part in (rows, others))
         found = np.empty((len(columns), rows.size))
-        for number, places in enumerate(columns):
-            is_shuffled = np.isin(self.kept, list(places))
+        for number, positions in enumerate(columns):
+            is_shuffled = np.isin(self.kept, list(positions))
             found[number] = self._losses_of(rows, np.where(is_shuffled, shuffled, own))
         return found
 

@@ -21,7 +21,7 @@ _OWN_VALUES = 0.9
 
 _FEWEST_ROWS = 5
 _FIRST_ROWS = 256
-"""Rows by which most pairs of columns of texts are told apart."""
+"""Rows by which most pairs of columns of texts are distinguished."""
 
 
 @dataclass(frozen=True)
@@ -74,7 +74,7 @@ class KnownColumns:
             return ""  # nearly each row has a value of its own: two such columns have no more in common than that
         codes = _text_codes(column)
         for known in self._texts:
-            if tell_the_same_apart(known.codes, codes):
+            if separate_the_same(known.codes, codes):
                 return f"the same as a column of {known.where}"
         return ""
 
@@ -96,7 +96,7 @@ class KnownColumns:
         return f"nearly the same as a column of {self._where[int(is_near.argmax())]}" if is_near.any() else ""
 
 
-def tell_the_same_apart(known: NDArray[np.int64], codes: NDArray[np.int64]) -> bool:
+def separate_the_same(known: NDArray[np.int64], codes: NDArray[np.int64]) -> bool:
     """Tell whether two columns of codes, -1 for null, have one value for each value of the other, where both have one.
 
     Examples

@@ -72,7 +72,7 @@ class LakeAugmenter(_base.TransformerMixin, _base.BaseEstimator):
     on : column label, list of labels, list of lists, optional
         Key of X: one column, several that are a key together, or several keys. By default each column that may be one.
     k, max_hops : int, optional
-        Tables that bring columns, and joins on the way to a table (5), at most.
+        Tables that bring columns, and joins on the path to a table (5), at most.
     target : column label, optional
         The target, if it is a column of X.
     select : {"auto", "relevance", None}, default "auto"
@@ -477,8 +477,8 @@ class LakeAugmenter(_base.TransformerMixin, _base.BaseEstimator):
             options = replace(join_options(on_no_match="ignore", on_stale=self.on_stale), holds_arrow=holds_arrow)
             wide, _ = join_held(frame, self.plan_, options)
         n_own = frame.shape[1]
-        places = {label: i for i, label in enumerate(wide.columns) if i >= n_own}
-        result = wide.iloc[:, [*range(n_own), *(places[name] for name in self.features_)]]
+        positions = {label: i for i, label in enumerate(wide.columns) if i >= n_own}
+        result = wide.iloc[:, [*range(n_own), *(positions[name] for name in self.features_)]]
         result.attrs = wide.attrs
         return result
 

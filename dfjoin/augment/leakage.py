@@ -19,7 +19,7 @@ from dfjoin.augment.relevance import bin_column, mutual_information
 from dfjoin.augment.suspicion import banded, combined, includes_own_rows, parts_of_target
 from dfjoin.augment.target_copies import Spelling, numbers_in_texts, spelled_otherwise
 from dfjoin.errors import InvalidTypeError
-from dfjoin.join.lakes.table_hops import ReachedTable
+from dfjoin.join.lakes.table_hops import PathTable
 from dfjoin.types import IndexSettings
 from dfjoin.values.frames import column_to_arrow
 from dfjoin.values.header_meaning import is_year_name, share_a_word
@@ -99,7 +99,7 @@ class LeakGuard:
     settings : IndexSettings
         How values are normalised.
     allow : sequence of str
-        Patterns of what is brought all the same, see `is_allowed`.
+        Patterns of what is added all the same, see `is_allowed`.
     """
 
     def __init__(
@@ -120,43 +120,45 @@ class LeakGuard:
         periods = (read_periods(frame.iloc[:, i], is_year=is_year_name(label)) for i, label in enumerate(self._labels))
         self._dates = [dates for dates in periods if dates is not None]
 
-    def look_at(self, reached: ReachedTable, groups: NDArray[np.int64] | None = None) -> LeakFindings:
+    def look_at(self, joined: PathTable, groups: NDArray[np.int64] | None = None) -> LeakFindings:
         """Look for leaks among the columns of a table that was joined.
 
         Parameters
         ----------
-        reached : ReachedTable
+        joined : ReachedTable
         groups : ndarray of int64, shape (n_rows,), optional
             Key of each row by which the table was joined; None: each row has one of its own.
         """
         names = {
             column: name
-            for column, name in reached.new_columns.items()
-            if not is_allowed(self._allow, reached.table, column)
+            for column, name in joined.new_columns.items()
+            if not is_allowed(self._allow, joined.table, column)
         }
-        frame = reached.frame
+        frame = joined.frame
         marks = {column: _row_marks(frame[name], self._settings) for column, name in names.items()}
-        if copied := self._copy_reason(reached, marks):
+        if copied := self._copy_reason(joined, marks):
             return LeakFindings(dict.fromkeys(names, copied))
         if self._target is None or not names:
             return LeakFindings()
         encoded = {column: encode_column(_as_numbers(frame[name], self._target)) for column, name in names.items()}
         spelled = {column: self._spelling(encoded[column], marks[column]) for column in names}
-        is_before = reached.step.dated is not None
+        is_before = joined.step.dated is not None
         targets = [
             column
             for column, own in spelled.items()  # of the same thing some days before, nearly all values are the same
-            if own is not None and (own.is_exact or not (is_before or self._past_date(reached, column)))
+            if own is not None and (own.is_exact or not (is_before or self._past_date(joined, column)))
         ]
         if targets:
             beside = f"it stands in a table with `{targets[0]}`, which is the target"
             return LeakFindings({column: getattr(spelled[column], "reason", beside) for column in names})
-        told = {column: own.reason for column, own in spelled.items() if own is not None}
-        told |= self._suspicions({column: own for column, own in encoded.items() if column not in told}, groups)
+        reasons = {column: own.reason for column, own in spelled.items() if own is not None}
+        reasons |= self._suspicions({column: own for column, own in encoded.items() if column not in reasons}, groups)
         if is_before:
             known = "only rows dated before `as_of` are joined"
-            return LeakFindings({}, {}, {column: f"{reason}; {known}" for column, reason in told.items()})
-        return LeakFindings({}, {column: reason + self._past_date(reached, column) for column, reason in told.items()})
+            return LeakFindings({}, {}, {column: f"{reason}; {known}" for column, reason in reasons.items()})
+        return LeakFindings(
+            {}, {column: reason + self._past_date(joined, column) for column, reason in reasons.items()}
+        )
 
     def reasons_together(self, columns: Sequence[EncodedColumn]) -> dict[int, str]:
         """Return which of some columns make the target together, and how."""
@@ -171,13 +173,13 @@ class LeakGuard:
         """Return the columns that seem to be made of the target, and why."""
         assert self._target is not None
         names, encoded = list(columns), list(columns.values())
-        told = {name: self._suspicion(name, column, groups) for name, column in columns.items()}
+        reasons = {name: self._suspicion(name, column, groups) for name, column in columns.items()}
         for i, reason in self.reasons_together(encoded).items():
-            told[names[i]] = told[names[i]] or reason
+            reasons[names[i]] = reasons[names[i]] or reason
         for pair in combined(encoded, self._target):
             for i, j in (pair, pair[::-1]):
-                told[names[i]] = told[names[i]] or f"with `{names[j]}` it says the class of the target"
-        return {name: reason for name, reason in told.items() if reason}
+                reasons[names[i]] = reasons[names[i]] or f"with `{names[j]}` it says the class of the target"
+        return {name: reason for name, reason in reasons.items() if reason}
 
     def _suspicion(self, name: str, column: EncodedColumn, groups: NDArray[np.int64] | None) -> str:
         target = self._target
@@ -199,12 +201,12 @@ class LeakGuard:
             return f"its name is like that of the target, {show(label)}; {_explains(alone)}"
         return ""
 
-    def _copy_reason(self, reached: ReachedTable, marks: dict[str, NDArray[np.uint64]]) -> str:
+    def _copy_reason(self, joined: PathTable, marks: dict[str, NDArray[np.uint64]]) -> str:
         """Say that a table is a copy of the frame's own, if it has nearly all of its columns row by row."""
-        on = reached.hops[0].on
+        on = joined.hops[0].on
         n_values = {i: np.unique(values[values != 0]).size for i, values in self._columns.items()}
         others = [i for i, label in enumerate(self._labels) if label not in on and n_values[i] > 1]
-        if not others or len(reached.hops) > 1:
+        if not others or len(joined.hops) > 1:
             return ""
         found = [i for i in others if any(_agree(self._columns[i], theirs) for theirs in marks.values())]
         n_found = len(found)
@@ -230,14 +232,14 @@ class LeakGuard:
             return Spelling(f"it equals the target in {shown} of the rows that have a value", share == 1)
         return spelled_otherwise(column, self._target)
 
-    def _past_date(self, reached: ReachedTable, told: str) -> str:
+    def _past_date(self, joined: PathTable, reasons: str) -> str:
         """Name a column of dates before those of the frame, where a suspicious column has values; empty without one.
 
-        It may date the row, or anything else, as a birth: it is told, and clears no column.
+        It may date the row, or anything else, as a birth: it is reported, and clears no column.
         """
-        is_held = reached.frame[reached.new_columns[told]].notna().to_numpy()
-        for column, name in reached.new_columns.items() if self._dates else ():
-            theirs = read_periods(reached.frame[name], is_year=is_year_name(column))
+        is_held = joined.frame[joined.new_columns[reasons]].notna().to_numpy()
+        for column, name in joined.new_columns.items() if self._dates else ():
+            theirs = read_periods(joined.frame[name], is_year=is_year_name(column))
             if theirs is not None and any(_are_before(theirs, own, is_held) for own in self._dates):
                 return f"; `{column}` lies before the date of each row: if it dates the row, pass `as_of`"
         return ""

@@ -47,7 +47,7 @@ class ModelEncoding:
     become ten numbers (`TruncatedSVD`; latent semantic analysis), or as many as there are such grams, so that values
     spelled alike lie near each other. Objects that are all dates, or all numbers, are encoded as such. A name that
     another column has already gets ``__2``, ``__2_2``, …; numbers keep theirs.
-    Nothing is told of the target, so that rows of training may be transformed like others.
+    Nothing is known of the target, so that rows of training may be transformed like others.
     """
 
     def __init__(self, frame: pd.DataFrame, seed: int) -> None:

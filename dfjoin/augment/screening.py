@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from dfjoin.augment.encoding import EncodedColumn, encode_column
 from dfjoin.augment.known_columns import KnownColumns
 from dfjoin.augment.relevance import bin_column, bins_for
-from dfjoin.join.lakes.table_hops import ReachedTable
+from dfjoin.join.lakes.table_hops import PathTable
 
 _FEWEST_ROWS = 5
 _LEAST_HELD = 0.02
@@ -36,7 +36,7 @@ class FeatureColumn:
     column : str
         Its name in the table; empty for the number of rows that found together.
     name : str
-        Its name in the frame of `ReachedTable`.
+        Its name in the frame of `PathTable`.
     encoded : EncodedColumn
     bins : ndarray of int64, shape (n_rows,)
     """
@@ -49,17 +49,17 @@ class FeatureColumn:
 
 @dataclass(frozen=True)
 class CandidateTable:
-    """A table that was reached, and those of its columns that passed the screening.
+    """A table that was joined, and those of its columns that passed the screening.
 
     Parameters
     ----------
-    reached : ReachedTable
+    joined : ReachedTable
     features : tuple of FeatureColumn
     left_out : dict of str
         Column → why it was left out.
     """
 
-    reached: ReachedTable
+    joined: PathTable
     features: tuple[FeatureColumn, ...]
     left_out: dict[str, str]
 
@@ -101,12 +101,12 @@ def screening_reason(column: EncodedColumn, n_keys: int | None = None) -> str:
     return ""
 
 
-def screen_table(reached: ReachedTable, own: KnownColumns, left_out: Mapping[str, str], n_keys: int) -> CandidateTable:
+def screen_table(joined: PathTable, own: KnownColumns, left_out: Mapping[str, str], n_keys: int) -> CandidateTable:
     """Encode the columns of a table that was joined, and leave out those that say nothing.
 
     Parameters
     ----------
-    reached : ReachedTable
+    joined : ReachedTable
     own : KnownColumns
         The columns of the frame, of the same rows.
     left_out : mapping of str
@@ -120,11 +120,11 @@ def screen_table(reached: ReachedTable, own: KnownColumns, left_out: Mapping[str
         Without columns that `screening_reason` speaks against, and without those that nearly equal a column of the
         frame or an earlier one of the table.
     """
-    frame = reached.frame
+    frame = joined.frame
     known = own.copy()
     features: list[FeatureColumn] = []
     reasons = dict(left_out)
-    names = dict(reached.new_columns) | ({"": reached.counted} if reached.counted else {})
+    names = dict(joined.new_columns) | ({"": joined.counted} if joined.counted else {})
     for column, name in names.items():
         if column in reasons:
             continue
@@ -137,4 +137,4 @@ def screen_table(reached: ReachedTable, own: KnownColumns, left_out: Mapping[str
         known.add(encoded, "the table")
         bins = bin_column(encoded.values, encoded.is_number, bins_for(n_keys))
         features.append(FeatureColumn(column, name, encoded, bins))
-    return CandidateTable(reached, tuple(features), reasons)
+    return CandidateTable(joined, tuple(features), reasons)

@@ -14,7 +14,7 @@ _FEWEST_ROWS = 30
 """Fewer rows say nothing."""
 
 _ROWS_A_BAND = 5
-_OUT_OF_PLACE = 0.02
+_OUT_OF_ORDER = 0.02
 """Share of the changes from one value to the next that bands out of place may make, of those that chance makes."""
 
 _FEWEST_CHANGES = 20
@@ -70,7 +70,7 @@ def banded(column: EncodedColumn, target: PredictionTarget) -> str:
     by_chance = n * (1 - float((shares**2).sum()))
     ordered = codes[np.lexsort((codes, target.values[:, 0]))]
     n_changes = int(np.count_nonzero(np.diff(ordered)))
-    if by_chance < _FEWEST_CHANGES or n_changes - (n_values - 1) > _OUT_OF_PLACE * by_chance:
+    if by_chance < _FEWEST_CHANGES or n_changes - (n_values - 1) > _OUT_OF_ORDER * by_chance:
         return ""
     return f"its {n_values} values are bands of the target, which do not overlap"
 
@@ -95,8 +95,8 @@ def combined(columns: Sequence[EncodedColumn], target: PredictionTarget) -> list
     few = [(i, codes) for i, codes in coded if 1 <= codes.max(initial=0) < n**0.5 / _ROWS_A_BAND][:_MOST_COMBINED]
     unsure = [(i, codes) for i, codes in few if agreement(codes, target.codes)[1] < _AGREEMENT]
     found = []
-    for place, (i, own) in enumerate(unsure):
-        for j, other in unsure[place + 1 :]:
+    for number, (i, own) in enumerate(unsure):
+        for j, other in unsure[number + 1 :]:
             both = np.unique(own * (int(other.max()) + 1) + other, return_inverse=True)[1]
             if agreement(both, target.codes)[1] >= _AGREEMENT:
                 found.append((i, j))
@@ -113,7 +113,7 @@ def parts_of_target(
     columns : sequence of EncodedColumn
         Of one table.
     own : sequence of EncodedColumn
-        Of the frame; they may be parts as well. Where they make the target without the table, no column is told.
+        Of the frame; they may be parts as well. Where they make the target without the table, no column is reported.
     target : PredictionTarget
         Of numbers; of classes there are no parts.
 

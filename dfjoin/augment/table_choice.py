@@ -23,7 +23,7 @@ RELEVANT = 2.0
 
 @dataclass(frozen=True)
 class ChosenTable:
-    """A table that is brought, and its columns.
+    """A table that is joined, and its columns.
 
     Parameters
     ----------
@@ -70,7 +70,7 @@ class SelectionTask:
     own : sequence of EncodedColumn
         Columns of the frame.
     groups : callable
-        Told a candidate, the groups of rows that are held out together, or None.
+        Takes a candidate, the groups of rows that are held out together, or None.
     seed : int
     budget : AugmentBudget
     learning : Learning

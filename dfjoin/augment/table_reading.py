@@ -13,12 +13,12 @@ from numpy.typing import NDArray
 
 from dfjoin.augment.encoding import PredictionTarget
 from dfjoin.augment.leakage import LeakFindings, LeakGuard
-from dfjoin.join.lakes.path_search import PathOptions, reach_tables
-from dfjoin.join.lakes.table_hops import ReachedTable, UnreachedTable, WaitingTables
+from dfjoin.join.lakes.path_search import PathOptions, path_tables
+from dfjoin.join.lakes.table_hops import PathTable, UnjoinedTable, WaitingTables
 from dfjoin.store.snapshot import Snapshot
 
 MOST_HOPS = 5
-"""Joins on the way to a table, at most."""
+"""Joins on the path to a table, at most."""
 
 _MOST_KEPT = 8
 """Readings that are kept: the folds of a grid search, the whole rows, and some more."""
@@ -51,13 +51,13 @@ class ReadingTask:
 
 
 class TableReading:
-    """Tables that are reached, the nearest first, each looked at for leaks when it is read.
+    """Tables that are joined, the nearest first, each looked at for leaks when it is read.
 
     Parameters
     ----------
     task : ReadingTask
     groups_of : callable
-        Told a table that was reached, the key of each row by which it was, or None.
+        Takes a table that was joined; returns the key of each row by which it was, or None.
 
     Attributes
     ----------
@@ -65,18 +65,18 @@ class TableReading:
         Of the tables that were read.
     """
 
-    def __init__(self, task: ReadingTask, groups_of: Callable[[ReachedTable], NDArray[np.int64] | None]) -> None:
+    def __init__(self, task: ReadingTask, groups_of: Callable[[PathTable], NDArray[np.int64] | None]) -> None:
         self.leaks: dict[str, LeakFindings] = {}
         self._task = task
         self._lock = threading.Lock()
         self._guard = LeakGuard(task.frame, task.target, task.snapshot.settings, task.allow)
         self._groups_of = groups_of
-        self._found: list[ReachedTable | UnreachedTable | WaitingTables] = []
+        self._found: list[PathTable | UnjoinedTable | WaitingTables] = []
         paths = replace(task.paths, max_hops=MOST_HOPS)  # it is read as far as `tables` is asked for
-        self._further = reach_tables(task.frame, task.snapshot, paths, self._is_key, with_waiting=True)
+        self._further = path_tables(task.frame, task.snapshot, paths, self._is_key, with_waiting=True)
 
     @classmethod
-    def kept(cls, task: ReadingTask, groups_of: Callable[[ReachedTable], NDArray[np.int64] | None]) -> TableReading:
+    def kept(cls, task: ReadingTask, groups_of: Callable[[PathTable], NDArray[np.int64] | None]) -> TableReading:
         """Return the reading of the same rows and lake that is known, of any depth; else begin one, and keep it."""
         key = _key_of(replace(task, paths=replace(task.paths, max_hops=MOST_HOPS)))
         if key is None:
@@ -93,30 +93,30 @@ class TableReading:
         """What the tables are compared with."""
         return self._guard
 
-    def tables(self, max_hops: int) -> Iterator[ReachedTable | UnreachedTable | WaitingTables]:
+    def tables(self, max_hops: int) -> Iterator[PathTable | UnjoinedTable | WaitingTables]:
         """Yield the tables of at most so many joins, and which ones one join more would read.
 
         Those that were read before are not read again.
 
         Several threads may do so at once: one of them reads, and the others wait for it.
         """
-        place = 0
-        while self._has_read(place):
-            found = self._found[place]
+        position = 0
+        while self._has_read(position):
+            found = self._found[position]
             yield found
             if isinstance(found, WaitingTables) and found.n_hops > max_hops:
                 return
-            place += 1
+            position += 1
 
-    def _has_read(self, place: int) -> bool:
-        """Read until the table at a place is there; False where there are fewer tables."""
+    def _has_read(self, position: int) -> bool:
+        """Read until the table at a position is there; False where there are fewer tables."""
         with self._lock:
-            return place < len(self._found) or self._read_on()
+            return position < len(self._found) or self._read_on()
 
     def _read_on(self) -> bool:
         try:
             found = next(self._further, None)
-            if isinstance(found, ReachedTable):
+            if isinstance(found, PathTable):
                 self.leaks[found.table] = self._looked_at(found)
         except BaseException:  # interrupted: what was found until then is no whole reading
             with _KEPT_LOCK:
@@ -127,16 +127,16 @@ class TableReading:
             self._found.append(found)
         return found is not None
 
-    def _looked_at(self, reached: ReachedTable) -> LeakFindings:
-        leaks = self._guard.look_at(reached, self._groups_of(reached))
+    def _looked_at(self, joined: PathTable) -> LeakFindings:
+        leaks = self._guard.look_at(joined, self._groups_of(joined))
         if not self._task.refuses_suspicious:
             return leaks
         suspicious = {column: f"it is suspicious: {reason}" for column, reason in leaks.suspicious.items()}
         return LeakFindings(leaks.refused | suspicious, {}, leaks.known_before)
 
-    def _is_key(self, reached: ReachedTable, column: str) -> bool:
+    def _is_key(self, joined: PathTable, column: str) -> bool:
         """Tell whether a column of a table may be the key of a further join: what gives the target away is none."""
-        return column not in self.leaks[reached.table].refused
+        return column not in self.leaks[joined.table].refused
 
 
 def _key_of(task: ReadingTask) -> Hashable:

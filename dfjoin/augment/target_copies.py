@@ -103,8 +103,8 @@ def _other_names(values: NDArray[np.float64], classes: NDArray[np.int64]) -> Spe
     share, kappa = agreement(codes, classes)
     if kappa < _AGREEMENT:
         return None
-    told = f"it names the classes of the target otherwise: its values tell the class in {share:.1%} of the rows"
-    return Spelling(told, share == 1)
+    reason = f"it names the classes of the target otherwise: its values tell the class in {share:.1%} of the rows"
+    return Spelling(reason, share == 1)
 
 
 def agreement(own: NDArray[np.int64], other: NDArray[np.int64]) -> tuple[float, float]:

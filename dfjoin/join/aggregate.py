@@ -260,8 +260,8 @@ def _trend(values: NDArray[np.float64], codes: NDArray[np.int64], n_keys: int) -
     rows = rows[np.argsort(codes[rows], kind="stable")]
     own, held = codes[rows], values[rows]
     counts = np.bincount(own, minlength=n_keys)
-    place = np.arange(rows.size) - np.repeat(np.cumsum(counts) - counts, counts)
-    centred = place - ((counts - 1) / 2)[own]
+    position = np.arange(rows.size) - np.repeat(np.cumsum(counts) - counts, counts)
+    centred = position - ((counts - 1) / 2)[own]
     with np.errstate(invalid="ignore", divide="ignore"):
         return pd.Series(np.bincount(own, centred * held, n_keys) / np.bincount(own, centred**2, n_keys))
 
@@ -499,7 +499,7 @@ def _ranks(column: pd.Series) -> NDArray[np.int64]:
     if isinstance(column.dtype, pd.ArrowDtype) and getattr(column.dtype.pyarrow_dtype, "ordered", False):
         categories = column.array.__arrow_array__().combine_chunks()
         return categories.indices.cast(pa.int64()).fill_null(-1).to_numpy()
-    if not _is_hashable(column):  # lists and the like are told apart by how they print
+    if not _is_hashable(column):  # lists and the like are distinguished by how they print
         return _ranks_of_texts(column, repr)
     for own in (lambda: column, lambda: column.astype(object)):  # pandas orders not all of Arrow's types
         try:
@@ -543,7 +543,7 @@ def take_rows(column: pd.Series, rows: NDArray[np.int64], *, may_lack: bool = Fa
 
 
 def _is_hashable(column: pd.Series) -> bool:
-    """Tell whether the values can be told apart by their hashes."""
+    """Tell whether the values can be distinguished by their hashes."""
     if column.dtype != object:
         return not (isinstance(column.dtype, pd.ArrowDtype) and pa.types.is_nested(column.dtype.pyarrow_dtype))
     return not any(isinstance(v, (list, dict, set, np.ndarray)) for v in column)

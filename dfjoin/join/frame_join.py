@@ -176,7 +176,7 @@ def _label_of(df: pd.DataFrame, label: Any) -> Any:
 
 
 def _check_other(other: pd.DataFrame) -> None:
-    """Raise unless the columns of the other frame can be told apart by their names."""
+    """Raise unless the columns of the other frame can be distinguished by their names."""
     if other.columns.duplicated().any():
         raise InvalidParameterError(
             f"`other` has columns of the same name ({shortlist(other.columns[other.columns.duplicated()])}); "
@@ -233,7 +233,7 @@ def _again(step: JoinStep, planned: JoinStep | None) -> JoinStep:
 def _join_related(
     account: JoinAccount, right: KeyColumns, relation: Relation, options: JoinOptions, planned: JoinStep | None = None
 ) -> JoinAccount:
-    """Join by programs and by similarity; the other frame's key is brought along, as it is not equal."""
+    """Join by programs and by similarity; the other frame's key is added, as it is not equal."""
     by_text = {text: label for label, text in texts_of(account.left.frame).items()}
     labels = [by_text[name] for name in relation.left_columns]
     text_of = texts_of(right.frame)
@@ -277,7 +277,7 @@ def _join_near(
     options: JoinOptions,
     planned: JoinStep | None = None,
 ) -> JoinAccount:
-    """Join keys that lie near each other; the other frame's key is brought along, as it is not equal."""
+    """Join keys that lie near each other; the other frame's key is added, as it is not equal."""
     left, text_of = account.left, texts_of(right.frame)
     mine, theirs = (
         [side.point_values(side.position(label), options.pad, options.dayfirst) for label in labels]

@@ -200,7 +200,7 @@ def _check_aggregate(value: Any, name: str) -> Any:
 
 
 _MOST = 2.0**63
-"""A larger expansion is not told from this one."""
+"""A larger expansion is not distinguished from this one."""
 
 
 def _check_expansion(value: Any, name: str) -> float:

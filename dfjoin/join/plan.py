@@ -48,7 +48,7 @@ class JoinStep:
     names : dict of str
         Column → name in the result, as given when the join was first made.
     aggregate : str, dict or None
-        Rule or rules; None keeps the rows. A column with a list of rules is brought once for each of them, as
+        Rule or rules; None keeps the rows. A column with a list of rules is added once for each of them, as
         `dfjoin.join.output_names` names it.
     pad, dayfirst : optional
         How the key of the user's frame is read: the digits to which integers are written with zeros in front (−5: texts

@@ -31,7 +31,7 @@ def choose(y, candidates, k=None, groups=lambda candidate: None, own=(), seed=0)
     task = SelectionTask(encode_target(y, "auto"), [encode_column(pd.Series(c)) for c in own], groups, seed,
                          AugmentBudget.of(None, False))  # fmt: skip
     choice = choose_by_elimination(task, k, candidates)
-    return {one.candidate.reached.table: [f.column for f in one.features] for one in choice.chosen}, choice
+    return {one.candidate.joined.table: [f.column for f in one.features] for one in choice.chosen}, choice
 
 
 @pytest.fixture
@@ -116,7 +116,7 @@ def test_each_key_is_held_out(rng, monkeypatch):
     a, b = rng.normal(size=30)[shops], rng.normal(size=50)[days]
     groups = {"shop": shops, "day": days}
     y = a + b + 0.2 * rng.normal(size=N)
-    found, choice = choose(y, [table("shop", a), table("day", b)], groups=lambda one: groups[one.reached.table])
+    found, choice = choose(y, [table("shop", a), table("day", b)], groups=lambda one: groups[one.joined.table])
     assert set(found) == {"shop", "day"} and choice.gain.share > 0.5
     assert {id(one) for one in seen} >= {id(seen[0]), id(seen[1])}
     assert [np.unique(one).size for one in seen[:2]] == [30, 50]

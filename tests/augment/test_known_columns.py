@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dfjoin.augment.encoding import encode_column
-from dfjoin.augment.known_columns import KnownColumns, tell_the_same_apart
+from dfjoin.augment.known_columns import KnownColumns, separate_the_same
 
 N = 200
 CODES = st.lists(st.integers(-1, 2), min_size=1, max_size=12)
@@ -19,7 +19,7 @@ def test_two_columns_tell_the_same_apart_if_all_pairs_of_rows_do(pairs):
     both = [(x, y) for x, y in pairs if x >= 0 and y >= 0]
     is_covered = len(both) >= max(5, 0.98 * sum(y >= 0 for _, y in pairs))
     want = is_covered and all((p[0] == q[0]) == (p[1] == q[1]) for p in both for q in both)
-    assert tell_the_same_apart(a, b) == want
+    assert separate_the_same(a, b) == want
 
 
 def reason(known, column):

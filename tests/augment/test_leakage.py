@@ -6,7 +6,7 @@ import pytest
 
 from dfjoin.augment.encoding import encode_target
 from dfjoin.augment.leakage import LeakGuard, is_allowed
-from dfjoin.join.lakes.path_search import PathOptions, reach_tables
+from dfjoin.join.lakes.path_search import PathOptions, path_tables
 
 N = 200
 
@@ -20,9 +20,9 @@ def rows(rng):
 
 def findings(build, frame, y, table, allow=(), as_of=None):
     lake = build({"t": table})
-    (reached,) = reach_tables(frame, lake.snapshot, PathOptions(on=(("key",),), max_hops=1, threshold=0.2, as_of=as_of))
+    (joined,) = path_tables(frame, lake.snapshot, PathOptions(on=(("key",),), max_hops=1, threshold=0.2, as_of=as_of))
     target = None if y is None else encode_target(y, "auto")
-    return LeakGuard(frame, target, lake.snapshot.settings, allow).look_at(reached)
+    return LeakGuard(frame, target, lake.snapshot.settings, allow).look_at(joined)
 
 
 def refused(*args, **options):

@@ -8,7 +8,7 @@ import dfjoin
 from dfjoin.augment.encoding import encode_column
 from dfjoin.augment.known_columns import KnownColumns
 from dfjoin.augment.screening import screen_table, screening_reason
-from dfjoin.join.lakes.path_search import PathOptions, reach_tables
+from dfjoin.join.lakes.path_search import PathOptions, path_tables
 
 N = 200
 
@@ -55,17 +55,17 @@ def test_what_the_frame_has_is_not_brought_again(build):
     )
     table["new_again"] = -table["new"]
     lake = build({"t": table})
-    (reached,) = reach_tables(frame, lake.snapshot, PathOptions(max_hops=1))
+    (joined,) = path_tables(frame, lake.snapshot, PathOptions(max_hops=1))
     own = [encode_column(frame[name]) for name in frame]
     known = KnownColumns()
     for column in own:
         known.add(column, "the frame")
-    screened = screen_table(reached, known, {}, N)
+    screened = screen_table(joined, known, {}, N)
     assert [feature.column for feature in screened.features] == ["new"]
     assert screened.left_out == {
         "sort": "the same as a column of the frame",
         "inches": "nearly the same as a column of the frame",
         "new_again": "nearly the same as a column of the table",
     }
-    assert screen_table(reached, known, {"new": "refused"}, N).features[0].column == "new_again"
+    assert screen_table(joined, known, {"new": "refused"}, N).features[0].column == "new_again"
     assert isinstance(lake, dfjoin.Lake)

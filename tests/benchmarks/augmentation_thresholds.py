@@ -104,9 +104,9 @@ def refusals(split: Gathered) -> pd.Series:
         "void passes": [],
     }
     for candidate in split.finder._candidates:
-        table, passed = candidate.reached.table, {feature.column for feature in candidate.features}
+        table, passed = candidate.joined.table, {feature.column for feature in candidate.features}
         refused, suspicious = (told.get(table, {}) for told in (split.finder._refused, split.finder._suspicious))
-        for column in candidate.reached.new_columns:
+        for column in candidate.joined.new_columns:
             kind = split.case.kinds.get((table, column), "")
             if kind == LEAK:
                 is_wrong["leaks missed"].append(column in passed and column not in suspicious)
@@ -126,20 +126,20 @@ def selection(split: Gathered) -> pd.Series:
     search = finder._search
     task = SelectionTask(search.target, finder._own, finder._groups_of, 0, AugmentBudget.of(None, False))
     odd = {table for (table, _), kind in case.kinds.items() if kind in (LEAK, HONEST)}
-    candidates = [candidate for candidate in finder._candidates if candidate.reached.table not in odd]
+    candidates = [candidate for candidate in finder._candidates if candidate.joined.table not in odd]
     chosen = choose_tables(candidates, "auto", task, None).chosen
     frames = [search.frame], [split.test]
     for number, one in enumerate(chosen):
         names = [feature.name for feature in one.features]
-        plan = JoinPlan(one.candidate.reached.steps, "left", str(search.snapshot.path))
+        plan = JoinPlan(one.candidate.joined.steps, "left", str(search.snapshot.path))
         wide = split.test.auto_join(plan, on_no_match="ignore")
-        frames[0].append(one.candidate.reached.frame[names].add_suffix(f"_{number}"))
+        frames[0].append(one.candidate.joined.frame[names].add_suffix(f"_{number}"))
         frames[1].append(wide[names].add_suffix(f"_{number}"))
     train, test = (pd.concat(part, axis=1) for part in frames)
     keys = [name for name in train if str(name).startswith("Key_")]
     scores = score(train.drop(columns=keys), test.drop(columns=keys), split.answers, 0)
-    kinds = {one.candidate.reached.table for one in chosen if one.candidate.reached.table.startswith("shuffled")}
-    n_tables = len({step.table for one in chosen for step in one.candidate.reached.steps})
+    kinds = {one.candidate.joined.table for one in chosen if one.candidate.joined.table.startswith("shuffled")}
+    n_tables = len({step.table for one in chosen for step in one.candidate.joined.steps})
     return pd.Series({"score": np.mean(scores), "tables": n_tables, "shuffled": len(kinds)})
 
 

@@ -7,8 +7,8 @@ import pytest
 import dfjoin
 from dfjoin.errors import ColumnNotFoundError, InvalidParameterError, JoinExpansionError
 from dfjoin.join.lakes.lake_candidates import date_columns
-from dfjoin.join.lakes.path_search import PathOptions, reach_tables
-from dfjoin.join.lakes.table_hops import ReachedTable
+from dfjoin.join.lakes.path_search import PathOptions, path_tables
+from dfjoin.join.lakes.table_hops import PathTable
 from dfjoin.join.plan import JoinPlan, JoinStep
 from dfjoin.join.rows import dated_rows
 
@@ -133,12 +133,12 @@ def test_paths_with_dates(build, rng):
     assert date_columns(lake.snapshot, "yearly") == ["year"]
     assert date_columns(lake.snapshot, "still") == []
     options = PathOptions(max_hops=1, never=("day",), as_of="day")
-    found = {r.hops[-1].table: r for r in reach_tables(df, lake.snapshot, options)}
+    found = {r.hops[-1].table: r for r in path_tables(df, lake.snapshot, options)}
     assert found["still"].reason == "it has no column of dates, so that nothing tells what was known"
     yearly = found["yearly"]
-    assert yearly.hops[0].relationship == "m:m" or isinstance(yearly, ReachedTable)
+    assert yearly.hops[0].relationship == "m:m" or isinstance(yearly, PathTable)
     first = table[table["year"] == 2018]["v"].to_numpy()
     both = table[table["year"] < 2020].groupby("key", sort=False)["v"].mean().to_numpy()
     np.testing.assert_allclose(yearly.frame[yearly.new_columns["v"]], np.concatenate([first, both]))
     undated = PathOptions(max_hops=1, never=("day",), as_of="day", undated=("still",))
-    assert isinstance({r.hops[-1].table: r for r in reach_tables(df, lake.snapshot, undated)}["still"], ReachedTable)
+    assert isinstance({r.hops[-1].table: r for r in path_tables(df, lake.snapshot, undated)}["still"], PathTable)

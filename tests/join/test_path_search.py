@@ -5,8 +5,8 @@ import pandas as pd
 import pytest
 
 from dfjoin.errors import ColumnNotFoundError, InvalidParameterError
-from dfjoin.join.lakes.path_search import PathOptions, reach_tables
-from dfjoin.join.lakes.table_hops import ReachedTable, path_keys
+from dfjoin.join.lakes.path_search import PathOptions, path_tables
+from dfjoin.join.lakes.table_hops import PathTable, path_keys
 
 LANDS = [f"{a}{b}{c}ia" for a in "bd" for b in ("ar", "el", "os") for c in "klmnr"]
 YEARS = np.arange(1990, 2010)
@@ -25,14 +25,14 @@ def df(panel, rng):
 
 
 def only(df, lake, **options):
-    (found,) = reach_tables(df, lake.snapshot, PathOptions(max_hops=1, **options))
+    (found,) = path_tables(df, lake.snapshot, PathOptions(max_hops=1, **options))
     return found
 
 
 @pytest.mark.parametrize("on", [None, (("land", "year"),)])
 def test_a_panel_is_joined_on_land_and_year(build, panel, df, on):
     found = only(df, build({"panel": panel.sample(frac=1, random_state=1)}), on=on)
-    assert isinstance(found, ReachedTable) and set(found.hops[0].on) == {"land", "year"}
+    assert isinstance(found, PathTable) and set(found.hops[0].on) == {"land", "year"}
     expected = df.merge(panel, on=["land", "year"], how="left")
     np.testing.assert_allclose(found.frame[found.new_columns["rain"]], expected["rain"])
     assert found.hops[0].relationship == "1:1" and " + " in found.text.split(" → ")[0]
@@ -41,11 +41,11 @@ def test_a_panel_is_joined_on_land_and_year(build, panel, df, on):
 def test_a_named_key_is_that_key_alone(build, panel, df):
     lake = build({"panel": panel, "lands": pd.DataFrame({"land": LANDS, "area_of_it": np.arange(len(LANDS)) / 7})})
     found = {
-        r.hops[-1].table: r for r in reach_tables(df, lake.snapshot, PathOptions(on=(("land", "year"),), max_hops=1))
+        r.hops[-1].table: r for r in path_tables(df, lake.snapshot, PathOptions(on=(("land", "year"),), max_hops=1))
     }
     assert list(found) == ["panel"]
     both = PathOptions(on=path_keys([["land", "year"], "land"]), max_hops=1)
-    found = {r.hops[-1].table: r.hops[-1].on for r in reach_tables(df, lake.snapshot, both)}
+    found = {r.hops[-1].table: r.hops[-1].on for r in path_tables(df, lake.snapshot, both)}
     assert found == {"panel": ("land", "year"), "lands": ("land",)}
 
 
@@ -59,7 +59,7 @@ def test_rows_behind_a_key_of_two_columns_are_reached(build, panel, df, rng):
     lake = build(
         {"panel": panel.assign(code=codes), "facts": pd.DataFrame({"code": codes, "size": np.arange(600) / 7})}
     )
-    found = {r.table: r for r in reach_tables(df, lake.snapshot, PathOptions(on=(("land", "year"),)))}
+    found = {r.table: r for r in path_tables(df, lake.snapshot, PathOptions(on=(("land", "year"),)))}
     expected = df.merge(panel.assign(size=np.arange(600) / 7), on=["land", "year"], how="left")["size"]
     np.testing.assert_allclose(found["facts"].frame[found["facts"].new_columns["size"]], expected)
     paths = lake.paths(df, "facts", on=["land", "year"])
@@ -69,6 +69,6 @@ def test_rows_behind_a_key_of_two_columns_are_reached(build, panel, df, rng):
 def test_keys_are_columns_of_the_frame(build, panel, df):
     lake = build({"panel": panel})
     with pytest.raises(ColumnNotFoundError, match="`on` must name a column"):
-        list(reach_tables(df, lake.snapshot, PathOptions(on=(("land", "month"),))))
+        list(path_tables(df, lake.snapshot, PathOptions(on=(("land", "month"),))))
     with pytest.raises(InvalidParameterError, match="`on` must name at least one column, got an empty list"):
         path_keys([["land"], []])

@@ -6,8 +6,8 @@ import pytest
 
 import dfjoin
 from dfjoin.errors import InvalidParameterError
-from dfjoin.join.lakes.path_search import PathOptions, reach_tables
-from dfjoin.join.lakes.table_hops import ReachedTable
+from dfjoin.join.lakes.path_search import PathOptions, path_tables
+from dfjoin.join.lakes.table_hops import PathTable
 from dfjoin.join.plan import JoinPlan, JoinStep
 
 DAYS = pd.date_range("1990-01-03", "1999-12-30", freq="9D")
@@ -33,13 +33,13 @@ def test_days_get_the_value_of_their_period(build, rng, way):
     periods, table = series(freq, spell, rng)
     lake = build({"rates": table})
     df = pd.DataFrame({"day": DAYS, "v": np.arange(len(DAYS)) / 7})
-    found = list(reach_tables(df, lake.snapshot, PathOptions(max_hops=1, min_score=0.0)))
-    (reached,) = [r for r in found if isinstance(r, ReachedTable)]
-    assert reached.hops[0].period == granularity
+    found = list(path_tables(df, lake.snapshot, PathOptions(max_hops=1, min_score=0.0)))
+    (joined,) = [r for r in found if isinstance(r, PathTable)]
+    assert joined.hops[0].period == granularity
     by_period = pd.Series(table["rate_of_it"].to_numpy(), periods)
-    np.testing.assert_allclose(reached.frame[reached.new_columns["rate_of_it"]], by_period[DAYS.to_period(freq)])
-    again = df.iloc[:5].auto_join(JoinPlan((reached.step,), index=str(lake.path)).to_dict())
-    np.testing.assert_allclose(again[reached.new_columns["rate_of_it"]], by_period[DAYS[:5].to_period(freq)])
+    np.testing.assert_allclose(joined.frame[joined.new_columns["rate_of_it"]], by_period[DAYS.to_period(freq)])
+    again = df.iloc[:5].auto_join(JoinPlan((joined.step,), index=str(lake.path)).to_dict())
+    np.testing.assert_allclose(again[joined.new_columns["rate_of_it"]], by_period[DAYS[:5].to_period(freq)])
     assert f"equal if both lie in the same {granularity}" in str(dfjoin.report(again))
 
 
@@ -62,8 +62,8 @@ def test_periods_of_other_spellings_meet(build, rng):
     periods, table = series("M", lambda p: p.strftime("%B %Y"), rng)
     lake = build({"rates": table})
     df = pd.DataFrame({"month": [str(p) for p in periods[20:120]]})
-    (reached,) = list(reach_tables(df, lake.snapshot, PathOptions(max_hops=1, min_score=0.0)))
-    np.testing.assert_allclose(reached.frame[reached.new_columns["rate_of_it"]], table["rate_of_it"][20:120])
+    (joined,) = list(path_tables(df, lake.snapshot, PathOptions(max_hops=1, min_score=0.0)))
+    np.testing.assert_allclose(joined.frame[joined.new_columns["rate_of_it"]], table["rate_of_it"][20:120])
 
 
 def test_days_meet_no_other_days_of_their_month(build, rng):

@@ -6,8 +6,8 @@ import pytest
 
 from dfjoin.errors import ColumnNotFoundError, InvalidParameterError, InvalidTypeError, TableNotFoundError
 from dfjoin.join.keys import KeyColumns
-from dfjoin.join.lakes.path_search import PathOptions, reach_tables
-from dfjoin.join.lakes.table_hops import ReachedTable, UnreachedTable
+from dfjoin.join.lakes.path_search import PathOptions, path_tables
+from dfjoin.join.lakes.table_hops import PathTable, UnjoinedTable
 from dfjoin.join.options import join_options
 from dfjoin.join.plan import JoinStep
 from dfjoin.join.rows.report import JoinAccount
@@ -33,21 +33,19 @@ def df():
     return pd.DataFrame({"land": LANDS[:50], "v": np.arange(50) / 7})
 
 
-def reached(df, lake, **options):
-    found = list(reach_tables(df, lake.snapshot, PathOptions(**options)))
-    return {r.table: r for r in found if isinstance(r, ReachedTable)}, [
-        r for r in found if isinstance(r, UnreachedTable)
-    ]
+def joined(df, lake, **options):
+    found = list(path_tables(df, lake.snapshot, PathOptions(**options)))
+    return {r.table: r for r in found if isinstance(r, PathTable)}, [r for r in found if isinstance(r, UnjoinedTable)]
 
 
 def test_each_hop_reaches_further(build, frames, df):
     lake = build(frames)
     for hops, names in ((1, ["lands"]), (2, ["lands", "harbours"]), (3, ["lands", "harbours", "ships"])):
-        assert list(reached(df, lake, max_hops=hops)[0]) == names
+        assert list(joined(df, lake, max_hops=hops)[0]) == names
 
 
 def test_the_joined_rows_are_those_of_joins_by_hand(build, frames, df):
-    found, _ = reached(df, build(frames), max_hops=3)
+    found, _ = joined(df, build(frames), max_hops=3)
     ships = found["ships"]
     assert ships.text == "land → lands.code → harbours.harbour → ships"
     by_hand = frames["lands"].assign(land=LANDS).set_index("land")["code"][df["land"]]
@@ -61,20 +59,18 @@ def test_the_joined_rows_are_those_of_joins_by_hand(build, frames, df):
 def test_a_table_that_brings_no_column_and_counts_nothing_has_no_name_of_a_count(df):
     for counted, name in ((True, "v"), (False, ""), (None, "")):
         step = JoinStep(["land"], "lands", ["land"], [], counted=counted)
-        assert ReachedTable((), (step,), JoinAccount(KeyColumns(df, IndexSettings())), 1.0).counted == name
+        assert PathTable((), (step,), JoinAccount(KeyColumns(df, IndexSettings())), 1.0).counted == name
 
 
 def test_scores_and_containments_are_multiplied(build, frames, df):
     lake = build(frames)
-    ships = reached(df, lake, max_hops=3)[0]["ships"]
+    ships = joined(df, lake, max_hops=3)[0]["ships"]
     assert ships.score == pytest.approx(np.prod([hop.score for hop in ships.hops]))
     assert ships.containment == pytest.approx(np.prod([hop.containment for hop in ships.hops]))
     assert ships.hops[1].containment == pytest.approx(48 / 50)
     just_above = ships.containment + 1e-9
-    assert "ships" not in reached(df, lake, max_hops=3, threshold=just_above)[0]
-    assert (
-        "harbours" not in reached(df, lake, max_hops=3, min_score=ships.hops[0].score * ships.hops[1].score + 1e-9)[0]
-    )
+    assert "ships" not in joined(df, lake, max_hops=3, threshold=just_above)[0]
+    assert "harbours" not in joined(df, lake, max_hops=3, min_score=ships.hops[0].score * ships.hops[1].score + 1e-9)[0]
 
 
 def test_a_key_is_a_value_of_the_table_and_no_mean(build, df, rng):
@@ -84,7 +80,7 @@ def test_a_key_is_a_value_of_the_table_and_no_mean(build, df, rng):
         "visits": pd.DataFrame({"land": np.repeat(LANDS, 2), "visit": rng.permutation(number)}),
         "guests": pd.DataFrame({"visit": np.arange(1000, 1000 + 2 * N), "guest": rng.normal(size=2 * N)}),
     }
-    assert list(reached(df, build(frames))[0]) == ["visits"]
+    assert list(joined(df, build(frames))[0]) == ["visits"]
 
 
 def test_row_numbers_join_under_one_name_only(build, rng):
@@ -95,18 +91,18 @@ def test_row_numbers_join_under_one_name_only(build, rng):
         "id": pd.DataFrame({"id": np.arange(100), "c": rng.normal(size=100)}),
     }
     lake = build(frames)
-    assert list(reached(df, lake, min_score=0.0)[0]) == ["same"]
-    named = reached(df[["house_nr"]].rename(columns={"house_nr": "q"}), lake, on=(("q",),), min_score=0.0)[0]
+    assert list(joined(df, lake, min_score=0.0)[0]) == ["same"]
+    named = joined(df[["house_nr"]].rename(columns={"house_nr": "q"}), lake, on=(("q",),), min_score=0.0)[0]
     assert set(named) == {"same", "other", "id"}, "the user says that it is a key"
 
 
 def test_m_to_m_is_passed_over(build, df, rng):
     lake = build({"visits": pd.DataFrame({"land": np.repeat(LANDS, 2), "days": rng.normal(size=2 * N)})})
     doubled = pd.concat([df, df], ignore_index=True)
-    found, passed = reached(doubled, lake)
+    found, passed = joined(doubled, lake)
     assert found == {} and passed[0].reason == "m:m: keys stand in several rows on both sides"
-    assert list(reached(df, lake)[0]) == ["visits"]
-    named = reached(doubled, lake, on=(("land",),))[0]["visits"]
+    assert list(joined(df, lake)[0]) == ["visits"]
+    named = joined(doubled, lake, on=(("land",),))[0]["visits"]
     means = lake.table("visits").groupby("land")["days"].mean()
     np.testing.assert_allclose(
         named.frame[named.new_columns["days"]], means[doubled["land"]], err_msg="it is named as a key"
@@ -115,18 +111,18 @@ def test_m_to_m_is_passed_over(build, df, rng):
 
 def test_tables_without_other_columns_and_bad_rules_are_passed_over(build, frames, df):
     lake = build({"lands": frames["lands"], "names": pd.DataFrame({"land": LANDS, "one": "same"})})
-    found, passed = reached(df, lake)
+    found, passed = joined(df, lake)
     assert list(found) == ["lands"] and [one.reason for one in passed] == ["it brings no column"]
-    _, passed = reached(df, lake, join=join_options(aggregate="mean"))
+    _, passed = joined(df, lake, join=join_options(aggregate="mean"))
     assert any("needs numbers" in one.reason for one in passed)
 
 
 def test_columns_that_are_no_keys_are_not_followed(build, frames, df):
     lake = build(frames)
     options = PathOptions(max_hops=3)
-    found = [r.table for r in reach_tables(df, lake.snapshot, options, lambda table, column: column != "harbour")]
+    found = [r.table for r in path_tables(df, lake.snapshot, options, lambda table, column: column != "harbour")]
     assert found == ["lands", "harbours"]
-    assert reached(df, lake, never=("land",))[0] == {}
+    assert joined(df, lake, never=("land",))[0] == {}
 
 
 def test_paths_to_a_table(build, frames, df):
@@ -135,7 +131,7 @@ def test_paths_to_a_table(build, frames, df):
     assert paths["path"].tolist() == ["land → lands.code → harbours.harbour → ships"]
     assert paths["n_hops"].tolist() == [3] and paths["on"].tolist() == ["land"]
     assert paths["column"].tolist() == ["harbour"]
-    assert paths["score"][0] == pytest.approx(reached(df, lake, max_hops=3)[0]["ships"].score)
+    assert paths["score"][0] == pytest.approx(joined(df, lake, max_hops=3)[0]["ships"].score)
     assert len(lake.paths(df, "ships")) == 0
     assert list(lake.paths(df, "ships")) == list(paths)
     assert lake.paths(df, "lands", on="land")["path"].tolist() == ["land → lands"]

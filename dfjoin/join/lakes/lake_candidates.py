@@ -320,7 +320,7 @@ class LakeCandidates:
         account = account.join(prepared.step, prepared.link.index, prepared.right, self.options)
         if self._is_picked or row.score >= self.options.min_score:
             return account
-        return account.tell_against(
+        return account.name_against(
             f"score {row.score:.2f} is below {self.options.min_score:g}, a {row.verdict} candidate, joined since the "
             "key or the table was named; explain() of discover_joinable says what counts against it"
         )
@@ -492,7 +492,7 @@ def adds_columns(
     left_codes, right_codes : ndarray of int64
         Key of each row of either side.
     right : DataFrame
-        The columns that would be brought.
+        The columns that would be added.
     """
     present = np.zeros(1 + int(max(left_codes.max(initial=0), right_codes.max(initial=0))), bool)
     present[right_codes[right_codes >= 0]] = True
@@ -502,7 +502,7 @@ def adds_columns(
     for position in range(right.shape[1]):
         try:
             values = normalize_column(column_to_arrow(right.iloc[:, position]), left.settings)
-        except InvalidTypeError:  # lists and the like are no values that could be told apart
+        except InvalidTypeError:  # lists and the like are no values that could be distinguished
             continue
         if len(values) == 0:
             continue
@@ -559,7 +559,7 @@ def adds_columns_by_index(
         The frame so far.
     key : IndexedKey
     new_columns : sequence of str
-        Columns of the table that would be brought.
+        Columns of the table that would be added.
     keeps_right_rows : bool
         Whether all rows of the table would take part, not only those that find a partner.
 

@@ -278,7 +278,7 @@ def _join_some(
 ) -> tuple[JoinAccount, bool]:
     """Join what is acceptable of some candidates; also return whether no further ones are to be looked at.
 
-    Tables that are settled are neither joined nor told of again.
+    Tables that are settled are neither joined nor reported again.
     """
     for row in rows:
         if len(account.joined) >= candidates.options.k:

@@ -1,4 +1,4 @@
-"""Searches on the way from a frame to tables of the lake: candidates of its keys, and of those of joined tables."""
+"""Searches on the path from a frame to tables of the lake: candidates of its keys, and of those of joined tables."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ from dfjoin.join.lakes.lake_join import join_candidates, join_plan
 from dfjoin.join.lakes.second_column import find_second_column
 from dfjoin.join.lakes.table_hops import (
     FrameKeys,
-    ReachedTable,
+    PathTable,
     TableHop,
-    UnreachedTable,
+    UnjoinedTable,
     WaitingTables,
     path_keys,
     path_text,
@@ -156,7 +156,7 @@ class PathOptions:
     never : tuple of labels
         Columns of the frame that are no keys in any case, as the target of a model.
     max_hops : int
-        Most joins on the way to a table.
+        Most joins on the path to a table.
     min_score, threshold : float
         Smallest score and smallest containment; along a path they are multiplied.
     a_column : int
@@ -203,7 +203,7 @@ def path_options(on: Any, max_hops: Any, min_score: Any, threshold: Any) -> Path
 class PathLead:
     """A candidate of a search, the table from whose columns the search was made, and whether keys are alike alone."""
 
-    parent: ReachedTable | None
+    parent: PathTable | None
     hits: JoinCandidates
     position: int
     hop: TableHop
@@ -212,7 +212,7 @@ class PathLead:
 
     @property
     def hops(self) -> tuple[TableHop, ...]:
-        """The way to the table."""
+        """The path to the table."""
         return (*(() if self.parent is None else self.parent.hops), self.hop)
 
 
@@ -236,9 +236,9 @@ class PathSearch:
         df: pd.DataFrame,
         snapshot: Snapshot,
         options: PathOptions,
-        is_key: Callable[[ReachedTable, str], bool] | None = None,
+        is_key: Callable[[PathTable, str], bool] | None = None,
     ) -> None:
-        self._is_key = is_key or (lambda reached, column: True)
+        self._is_key = is_key or (lambda joined, column: True)
         self._df = df
         self._snapshot = snapshot
         self._options = options
@@ -264,7 +264,7 @@ class PathSearch:
         kept = [position for position, label in enumerate(self._df.columns) if label not in self._options.never]
         return KeyColumns(self._df.iloc[:, kept], self._snapshot.settings)
 
-    def leads(self, start: ReachedTable | None, seen: set[str]) -> list[PathLead]:
+    def leads(self, start: PathTable | None, seen: set[str]) -> list[PathLead]:
         """Find the candidates of the key columns of a table that was joined, or of the frame."""
         queries = self._queries_of_frame() if start is None else self._queries_of_table(start)
         found = self._single_leads(start, queries, seen) if queries else []
@@ -274,7 +274,7 @@ class PathSearch:
         found += self._related_leads(queries, {lead.hop.table for lead in found} | seen)
         return [*found, *self._period_leads({lead.hop.table for lead in found} | seen)]
 
-    def _single_leads(self, start: ReachedTable | None, queries: list[QueryColumn], seen: set[str]) -> list[PathLead]:
+    def _single_leads(self, start: PathTable | None, queries: list[QueryColumn], seen: set[str]) -> list[PathLead]:
         """Find the candidates of keys of one column."""
         params = self._params if start is None or self._params.pad is None else replace(self._params, pad=None)
         hits = search_queries(self._snapshot, queries, params, is_first=False)
@@ -301,7 +301,7 @@ class PathSearch:
             ]
         return found
 
-    def _lead(self, start: ReachedTable | None, on: tuple[Any, ...], hit: _Hit) -> list[PathLead]:
+    def _lead(self, start: PathTable | None, on: tuple[Any, ...], hit: _Hit) -> list[PathLead]:
         """Return a row of a search as a lead, if its score and containment do along the path."""
         row = hit.row
         hop = TableHop(on, row.table, row.column, row.score, row.containment, row.relationship)
@@ -369,7 +369,7 @@ class PathSearch:
         queries = query_columns(self._df, None, self._snapshot, self._params) if self._df.shape[1] else []
         return [query for query in queries if query.label not in never and _may_be_key(query)]
 
-    def _queries_of_table(self, start: ReachedTable) -> list[QueryColumn]:
+    def _queries_of_table(self, start: PathTable) -> list[QueryColumn]:
         """Return the columns of a table that may be keys: their values are values of the table."""
         made = {column["name"] for column in start.account.joined[-1]["columns"] if column["rule"] in _NOT_AS_IT_IS}
         names = [name for column, name in start.new_columns.items() if name not in made and self._is_key(start, column)]
@@ -382,34 +382,34 @@ class PathSearch:
         options = self._options
         return options.as_of is not None and not any(fnmatchcase(table, pattern) for pattern in options.undated)
 
-    def join(self, lead: PathLead) -> ReachedTable | UnreachedTable:
+    def join(self, lead: PathLead) -> PathTable | UnjoinedTable:
         """Join the table of a candidate with all its columns.
 
         Where keys stand in several rows on both sides, a second column of the frame is looked for that, with the first
         one, stands in one row of the table, or in one row of the frame.
         """
         try:
-            reached = self._reached(lead)
-            if reached.hops[-1].relationship == "m:m":
+            joined = self._joined(lead)
+            if joined.hops[-1].relationship == "m:m":
                 longer = self._with_second_column(lead)
-                reached = reached if longer is None else self._reached(longer)
+                joined = joined if longer is None else self._joined(longer)
         except _OBSTACLES as error:
-            return UnreachedTable(lead.hops, str(error))
-        if reached.hops[-1].relationship == "m:m" and not self._is_log(reached):
-            return UnreachedTable(reached.hops, "m:m: keys stand in several rows on both sides")
-        if not reached.step.names:
-            return UnreachedTable(reached.hops, "it brings no column")
-        return reached
+            return UnjoinedTable(lead.hops, str(error))
+        if joined.hops[-1].relationship == "m:m" and not self._is_log(joined):
+            return UnjoinedTable(joined.hops, "m:m: keys stand in several rows on both sides")
+        if not joined.step.names:
+            return UnjoinedTable(joined.hops, "it brings no column")
+        return joined
 
-    def _is_log(self, reached: ReachedTable) -> bool:
+    def _is_log(self, joined: PathTable) -> bool:
         """Tell whether several rows of a key are what is asked for on both sides: what happened before some dates.
 
         Each row of the frame gets one row, that of its own date; the keys of the frame are named, or looked up by date.
         """
-        is_named = self._options.on is not None and reached.parent is None
-        return is_named or reached.step.dated is not None
+        is_named = self._options.on is not None and joined.parent is None
+        return is_named or joined.step.dated is not None
 
-    def _reached(self, lead: PathLead) -> ReachedTable:
+    def _joined(self, lead: PathLead) -> PathTable:
         parent, hop = lead.parent, lead.hop
         frame = self._df if parent is None else parent.frame
         options = replace(self._options.join, how="left", columns=None, k=1)
@@ -433,7 +433,7 @@ class PathSearch:
             if not dates:
                 raise InvalidParameterError("it has no column of dates, so that nothing tells what was known")
             dated = {"on": json_label(self._options.as_of), "right_on": dates, "rule": "before"}
-            is_log = account.joined[-1]["relationship"].endswith("m")  # how many rows there were before is told, then
+            is_log = account.joined[-1]["relationship"].endswith("m")  # the report has the rows before
             account = self._join_step(frame, replace(step, names={}, counted=is_log or None, dated=dated), options)
         if (
             options.aggregate == "auto"
@@ -444,7 +444,7 @@ class PathSearch:
             account = self._join_step(frame, several, options)
         hops = (*lead.hops[:-1], replace(hop, relationship=account.joined[-1]["relationship"]))
         steps = (*(() if parent is None else parent.steps), account.steps[-1])
-        return ReachedTable(hops, steps, account, lead.usefulness, parent)
+        return PathTable(hops, steps, account, lead.usefulness, parent)
 
     def _with_rules(self, step: JoinStep, options: JoinOptions) -> JoinStep:
         """Give each column of a table the rules that suit it."""
@@ -523,14 +523,14 @@ _TABLES_A_HOP = 60
 """Tables that are joined at each distance from the frame, at most: the best of those that were found."""
 
 
-def reach_tables(
+def path_tables(
     df: pd.DataFrame,
     snapshot: Snapshot,
     options: PathOptions,
-    is_key: Callable[[ReachedTable, str], bool] | None = None,
+    is_key: Callable[[PathTable, str], bool] | None = None,
     *,
     with_waiting: bool = False,
-) -> Iterator[ReachedTable | UnreachedTable | WaitingTables]:
+) -> Iterator[PathTable | UnjoinedTable | WaitingTables]:
     """Join a frame with each table that it reaches, and yield the tables, the nearest first.
 
     Parameters
@@ -539,7 +539,7 @@ def reach_tables(
     snapshot : Snapshot
     options : PathOptions
     is_key : callable, optional
-        Told a table that was reached and one of its columns: whether the column may be the key of a further join.
+        Takes a table that was joined and one of its columns; returns whether that may be the key of a further join.
     with_waiting : bool
         Yield the tables of each distance, too, before the first of them is read.
 
@@ -559,7 +559,7 @@ def reach_tables(
     """
     search = PathSearch(df, snapshot, options, is_key)
     seen: set[str] = set()
-    starts: list[ReachedTable | None] = [None]
+    starts: list[PathTable | None] = [None]
     for number in range(options.max_hops):
         leads = [lead for start in starts for lead in search.leads(start, seen)]
         leads.sort(key=lambda lead: (-lead.usefulness, lead.hop.table, lead.hop.column))
@@ -572,15 +572,15 @@ def reach_tables(
             if lead.hop.table in seen:
                 continue
             if n_joined >= _TABLES_A_HOP:
-                yield UnreachedTable(lead.hops, f"{_TABLES_A_HOP} more useful tables were joined at this distance")
+                yield UnjoinedTable(lead.hops, f"{_TABLES_A_HOP} more useful tables were joined at this distance")
                 continue
-            reached = search.join(lead)
+            joined = search.join(lead)
             n_joined += 1
-            if isinstance(reached, ReachedTable):
+            if isinstance(joined, PathTable):
                 seen.add(lead.hop.table)
                 if number + 1 < options.max_hops:
-                    starts.append(reached)
-            yield reached
+                    starts.append(joined)
+            yield joined
         if not starts:
             return
 
@@ -593,9 +593,9 @@ def paths_to_table(df: pd.DataFrame, snapshot: Snapshot, table: str, options: Pa
     rows = []
     inner = replace(options, max_hops=options.max_hops - 1)
     search = PathSearch(df, snapshot, replace(options, tables=[_escaped(table)]))
-    starts: list[ReachedTable | None] = [None]
+    starts: list[PathTable | None] = [None]
     if inner.max_hops:
-        starts += [reached for reached in reach_tables(df, snapshot, inner) if isinstance(reached, ReachedTable)]
+        starts += [joined for joined in path_tables(df, snapshot, inner) if isinstance(joined, PathTable)]
     for start in starts:
         if start is not None and any(hop.table == table for hop in start.hops):
             continue

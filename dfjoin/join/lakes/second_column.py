@@ -175,14 +175,14 @@ def _tables_of_pairs(
 
     A table holds a column whose values it has, or whose header, if that does not stand in tables of any subject.
     """
-    ways: dict[str, dict[str, Any]] = {}
+    rows_of: dict[str, dict[str, Any]] = {}
     for row in rows:
-        ways.setdefault(row.table, {}).setdefault(row.query_column, row)
+        rows_of.setdefault(row.table, {}).setdefault(row.query_column, row)
     order = list(context.queries)
     headers = {name: headers_of([name]) for name in order}
     specific = {name: int(header.joined[0]) for name, header in headers.items() if not is_generic(header)}
     found: dict[tuple[str, str], dict[str, float]] = {}
-    for table, own in ways.items():
+    for table, own in rows_of.items():
         known = table_headers(context.snapshot, table)
         useful = max(row.usefulness for row in own.values())
         held = [name for name in order if name in own or specific.get(name) in known]

@@ -1,4 +1,4 @@
-"""The joins on the way from a frame to a table of the lake, and what is reached by them."""
+"""The joins on the path from a frame to a table of the lake, and what is joined by them."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def path_keys(on: Any) -> FrameKeys | None:
 
 @dataclass(frozen=True)
 class TableHop:
-    """One join on the way to a table.
+    """One join on the path to a table.
 
     Parameters
     ----------
@@ -80,17 +80,17 @@ class TableHop:
 
 
 @dataclass(frozen=True)
-class ReachedTable:
+class PathTable:
     """A table that was joined to a frame, with all its columns.
 
     Parameters
     ----------
     hops : tuple of TableHop
-        The way to it.
+        The path to it.
     steps : tuple of JoinStep
-        What was joined on the way, this table last.
+        What was joined on the path, this table last.
     account : JoinAccount
-        The frame with the columns of all tables of the way.
+        The frame with the columns of all tables of the path.
     usefulness : float
         Of the last join times the score of those before.
     parent : ReachedTable or None
@@ -101,7 +101,7 @@ class ReachedTable:
     steps: tuple[JoinStep, ...]
     account: JoinAccount
     usefulness: float
-    parent: ReachedTable | None = None
+    parent: PathTable | None = None
 
     @property
     def table(self) -> str:
@@ -115,17 +115,17 @@ class ReachedTable:
 
     @property
     def frame(self) -> pd.DataFrame:
-        """The frame with the columns of all tables of the way."""
+        """The frame with the columns of all tables of the path."""
         return self.account.left.frame
 
     @property
     def score(self) -> float:
-        """Product of the scores along the way."""
+        """Product of the scores along the path."""
         return product(hop.score for hop in self.hops)
 
     @property
     def containment(self) -> float:
-        """Product of the containments along the way."""
+        """Product of the containments along the path."""
         return product(hop.containment for hop in self.hops)
 
     @property
@@ -141,7 +141,7 @@ class ReachedTable:
 
     @property
     def text(self) -> str:
-        """The way in one line.
+        """The path in one line.
 
         ``country → geo/countries.csv.iso2 → codes/dialling.csv`` reads: the frame's column ``country`` is the key of
         the first table, and the column ``iso2`` of that one the key of the second.
@@ -150,7 +150,7 @@ class ReachedTable:
 
 
 @dataclass(frozen=True)
-class UnreachedTable:
+class UnjoinedTable:
     """A candidate that was not joined.
 
     Parameters
@@ -178,7 +178,7 @@ class WaitingTables:
 
 
 def path_text(hops: Sequence[TableHop]) -> str:
-    """Write a way to a table in one line, see `ReachedTable.text`."""
+    """Write a path to a table in one line, see `PathTable.text`."""
     parts = [hops[0].key_text]
     for hop, after in zip(hops, [*hops[1:], None], strict=True):
         parts.append(hop.table if after is None else f"{hop.table}.{after.key_text}")
@@ -186,7 +186,7 @@ def path_text(hops: Sequence[TableHop]) -> str:
 
 
 def path_stem(hops: Sequence[TableHop]) -> str:
-    """Return the short names of the tables of a way, joined by two underscores."""
+    """Return the short names of the tables of a path, joined by two underscores."""
     return "__".join(stem_of(hop.table) for hop in hops)
 
 

@@ -50,7 +50,7 @@ def break_ties(relation: Relation, left: KeyColumns, right: KeyColumns) -> Relat
     Returns
     -------
     Relation
-        The same one, unless rows could be told apart. Their keys are then several keys.
+        The same one, unless rows could be distinguished. Their keys are then several keys.
 
     Notes
     -----
@@ -167,7 +167,7 @@ def _witnesses(
 def _groups(
     sides: tuple[list[QueryColumn], list[QueryColumn]], witnesses: list[_Witness], own: list[int], theirs: list[int]
 ) -> list[tuple[list[int], list[int]]]:
-    """Split the rows of one key into groups of partners; nothing if they cannot be told apart."""
+    """Split the rows of one key into groups of partners; nothing if they cannot be distinguished."""
     if len(own) * len(theirs) > _MAX_CELLS:
         return []
     scores = np.zeros((len(own), len(theirs)))

@@ -206,7 +206,7 @@ def keep_explained(found: FuzzyJoin, columns: Mapping[str, pa.Array], texts: pa.
     other_words = [_words(text) for text in texts.cast(pa.large_string()).take(pa.array(others)).to_pylist()]
     for column in columns.values():
         values = column.cast(pa.large_string()).take(pa.array(own)).to_pylist()
-        is_explained &= _tell(values, other_words)
+        is_explained &= _are_explained(values, other_words)
     if is_explained.all():
         return found
     kept = found.take(np.flatnonzero(is_explained))
@@ -216,7 +216,7 @@ def keep_explained(found: FuzzyJoin, columns: Mapping[str, pa.Array], texts: pa.
     return kept
 
 
-def _tell(values: list[str | None], others: list[list[str]]) -> NDArray[np.bool_]:
+def _are_explained(values: list[str | None], others: list[list[str]]) -> NDArray[np.bool_]:
     """Tell for each value whether one of its words is explained by some other words."""
     words = [_words(value) for value in values]
     pairs = zip(words, others, strict=True)
@@ -297,7 +297,7 @@ def choose_similar_keys(left: TextColumns, right: TextColumns) -> tuple[str, str
 
 
 def is_named_by_words(keys: pa.Array, is_chosen_by_caller: bool = False) -> bool:
-    """Tell whether the values of a column are told apart by more than their digits.
+    """Tell whether the values of a column are distinguished by more than their digits.
 
     Parameters
     ----------

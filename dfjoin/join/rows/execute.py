@@ -53,7 +53,7 @@ class RightSide:
     relation : dict
         How the keys are related where they are not equal, as plain JSON values for the report.
     left_out : dict of str
-        Columns of the table that are not brought though nobody left them out → why.
+        Columns of the table that are not added though nobody left them out → why.
     rows : ndarray of int64, shape (n_rows,), or None
         Row of the table for each row, where one stands there once for each of its keys; None: each stands there once.
     object_kinds : dict of str
@@ -114,8 +114,8 @@ def match_marks(kinds: NDArray[np.object_], pairs: Any, of_row: NDArray[np.int64
     """
     chances = pairs.chances if pairs.chances.size else np.full(pairs.left.size, np.nan)
     numbers = [np.append(one, np.nan)[of_row] for one in (pairs.distances, chances)]
-    told = pd.Series(np.append(kinds, np.array([None], object)), dtype="str").take(of_row).reset_index(drop=True)
-    return pd.DataFrame(dict(zip(MARKS, (told, *numbers), strict=True)))
+    kind = pd.Series(np.append(kinds, np.array([None], object)), dtype="str").take(of_row).reset_index(drop=True)
+    return pd.DataFrame(dict(zip(MARKS, (kind, *numbers), strict=True)))
 
 
 @dataclass(frozen=True)

@@ -55,7 +55,7 @@ class PeriodLink:
     columns : list of str
         Columns to bring.
     left_out : mapping of str
-        Columns that are not brought → why.
+        Columns that are not added → why.
 
     Raises
     ------
@@ -339,8 +339,8 @@ class _DistanceLink:
 
     def right_side(self, rows: TableRows, keeps_all: bool) -> RightSide:
         pairs = self._keys.pairs([rows.keys[name] for name in self.step.right_on])
-        told, learned = self._relation.described(pairs), {"relation": self._relation.learned(pairs)}
-        return replace(_side_of_pairs(self, rows, pairs, keeps_all, told, self._relation.MEASURE), decided=learned)
+        described, learned = self._relation.described(pairs), {"relation": self._relation.learned(pairs)}
+        return replace(_side_of_pairs(self, rows, pairs, keeps_all, described, self._relation.MEASURE), decided=learned)
 
 
 def _values_of(texts: list[str]) -> ValueSet:
@@ -410,7 +410,7 @@ class TableRows:
 
 
 def read_rows(table: LakeTable, links: Sequence[KeyLink], keeps_all: bool, holds_arrow: bool = False) -> TableRows:
-    """Read the rows of a table that may join on any of some keys, with the columns that are brought for these.
+    """Read the rows of a table that may join on any of some keys, with the columns that are added for these.
 
     Parameters
     ----------

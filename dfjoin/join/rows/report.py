@@ -72,7 +72,7 @@ class JoinAccount:
             joined=(*self.joined, report),
         )
 
-    def tell_against(self, reason: str) -> JoinAccount:
+    def name_against(self, reason: str) -> JoinAccount:
         """Note what counts against the last step."""
         return replace(self, joined=(*self.joined[:-1], {**self.joined[-1], "against": reason}))
 
@@ -232,7 +232,7 @@ def _column_text(column: dict[str, Any]) -> str:
 
 
 def _left_out_lines(left_out: dict[str, str]) -> list[str]:
-    """Name the columns that were not brought, and why."""
+    """Name the columns that were not added, and why."""
     if not left_out:
         return []
     shown = ", ".join(f"{name} ({reason})" for name, reason in list(left_out.items())[:5])

@@ -75,7 +75,7 @@ class FrameFacts:
         return is_measured(name, number_column(as_floats(column), is_exact=is_exact))
 
     def subject(self, step: JoinStep) -> str:
-        """Return nothing: all columns of a frame are brought."""
+        """Return nothing: all columns of a frame are added."""
         return ""
 
 
@@ -143,7 +143,7 @@ class TableFacts:
 
 
 def left_out_columns(table: LakeTable, step: JoinStep) -> dict[str, str]:
-    """Return the columns that a step leaves out as they say nothing, and why; those that it names are brought."""
+    """Return the columns that a step leaves out as they say nothing, and why; those that it names are added."""
     if step.columns is not None:
         return {}
     named = {*step.right_on, *(step.aggregate if isinstance(step.aggregate, dict) else ())}
