@@ -141,6 +141,7 @@ _COUNTED = ("of", "de", "di", "do", "da", "der", "von", "van")
 UNSPECIFIC = (*IDENTIFIER, "name", "names", *_CONNECTING, "csv", "tsv", "data")
 GENERIC = (
     *("id", "code", "name", "key", "value", "number", "no", "index", "row", "rowname", "unnamed", "x", "type"),
+    *("rowid", "rownum", "rownumber"),
     *("title", "label", "description", "text", "date", "year", "time", "identifier"),
 )
 NAMING = (
