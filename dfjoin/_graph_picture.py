@@ -138,13 +138,13 @@ def family_edges(edges: pd.DataFrame, families: Mapping[str, str]) -> tuple[pd.D
     found = edges.assign(**ends)
     found = found[found["table"] != found["key_table"]].drop_duplicates(["table", "column", "key_table", "key_column"])
     keys = set(found["key_table"])
-    places: dict[str, set[Any]] = {}
+    keys_of: dict[str, set[Any]] = {}
     for row in found.itertuples():
-        places.setdefault(str(row.table), set()).add((row.column, row.key_table, row.key_column))
+        keys_of.setdefault(str(row.table), set()).add((row.column, row.key_table, row.key_column))
     first: dict[Any, str] = {}
     stands_for = {
         table: first.setdefault((table.rpartition("/")[0], frozenset(own)), table)
-        for table, own in sorted(places.items())
+        for table, own in sorted(keys_of.items())
         if table not in keys
     }
     found = found.assign(table=found["table"].map(lambda table: stands_for.get(table, table)))
@@ -193,7 +193,7 @@ def picture_around(
                 members[family] = own
                 family_of |= dict.fromkeys(own, family)
                 nearest += own
-    return _placed(members, family_of, edges, n_left_out)
+    return _laid_out(members, family_of, edges, n_left_out)
 
 
 def _further(
@@ -260,7 +260,7 @@ def picture_of_all(edges: pd.DataFrame, members: Mapping[str, list[str]] | None 
         for table, key in ends:
             depth[table] = min(len(tables), max(depth[table], depth[key] + 1))
             part[table] = part[key] = min(part[table], part[key])
-    columns = {own: place for place, own in enumerate(sorted(set(depth.values()), reverse=True))}
+    columns = {own: height for height, own in enumerate(sorted(set(depth.values()), reverse=True))}
     boxes: dict[str, PictureBox] = {}
     top = 0
     for number in sorted(set(part.values())):
@@ -284,14 +284,14 @@ def picture_of_all(edges: pd.DataFrame, members: Mapping[str, list[str]] | None 
 
 def _untangled(columns: dict[int, list[str]], ends: list[tuple[str, str]]) -> dict[int, list[str]]:
     """Order the tables of each column by the mean place of the keys that they refer to, from the right to the left."""
-    place: dict[str, float] = {}
+    height: dict[str, float] = {}
     found = {}
     for column in sorted(columns, reverse=True):
-        keys = {name: [place[key] for own, key in ends if own == name and key in place] for name in columns[column]}
+        keys = {name: [height[key] for own, key in ends if own == name and key in height] for name in columns[column]}
         mean = {name: sum(own) / len(own) if own else 0.0 for name, own in keys.items()}
         found[column] = sorted(columns[column], key=lambda name: mean[name])
         n = len(found[column])
-        place |= {name: (i + 0.5) / n for i, name in enumerate(found[column])}
+        height |= {name: (i + 0.5) / n for i, name in enumerate(found[column])}
     return found
 
 
@@ -325,7 +325,7 @@ def _label(edge: Any) -> str:
     return str(edge.column if edge.column == edge.key_column else f"{edge.column} → {edge.key_column}")
 
 
-def _placed(
+def _laid_out(
     members: dict[_Family, list[str]], family_of: dict[str, _Family], edges: pd.DataFrame, n_left_out: int
 ) -> GraphPicture:
     """Place the boxes in columns, each column in the middle of the height, and draw the arrows."""

@@ -92,8 +92,8 @@ def bar(share: float, text: str, verdict: str = "", error: float = 0.0) -> str:
     """Draw a share of 1 as a bar, with its standard error, a text behind it, and a verdict in its colour."""
     width, low, high = (100 * min(1.0, max(0.0, end)) for end in (share, share - error, share + error))
     whisker = f'<u style="left:{low:.0f}%;width:{high - low:.0f}%"></u>' if error else ""
-    told = f' <b class="{_TONES.get(verdict, "soft")}">{escape(verdict)}</b>' if verdict else ""
-    return f'<span class="track"><i style="width:{width:.0f}%"></i>{whisker}</span>{escape(text)}{told}'
+    badge = f' <b class="{_TONES.get(verdict, "soft")}">{escape(verdict)}</b>' if verdict else ""
+    return f'<span class="track"><i style="width:{width:.0f}%"></i>{whisker}</span>{escape(text)}{badge}'
 
 
 def pairs(items: Iterable[tuple[str, str]]) -> str:
@@ -123,13 +123,13 @@ def graph(picture: GraphPicture, label: str) -> str:
     tip = '<marker id="dfj-tip" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="8" markerHeight="8" orient="auto">'
     parts = [f'<defs>{tip}<path class="soft" d="M0 0L8 4L0 8z"/></marker></defs>']
     for arrow in picture.arrows:
-        place = f'x="{arrow.x}" y="{arrow.y}" text-anchor="middle"'
+        position = f'x="{arrow.x}" y="{arrow.y}" text-anchor="middle"'
         parts.append(f'<path class="line" d="{arrow.path}" marker-end="url(#dfj-tip)"/>')
-        parts.append(f'<text class="soft" {place}>{escape(arrow.label)}</text>')
+        parts.append(f'<text class="soft" {position}>{escape(arrow.label)}</text>')
     for box in picture.boxes:
-        place = f'x="{box.x}" y="{box.y}" width="{box.width}" height="{box.height}" rx="6"'
+        position = f'x="{box.x}" y="{box.y}" width="{box.width}" height="{box.height}" rx="6"'
         x, y = box.x + 12, box.y + (20 if box.folder else 28)
-        parts.append(f"<g><title>{escape(box.table)}</title><rect {place}/>")
+        parts.append(f"<g><title>{escape(box.table)}</title><rect {position}/>")
         parts.append(f'<text x="{x}" y="{y}">{escape(box.title)}</text>')
         below = f'<text class="soft" x="{x}" y="{y + 17}">{escape(box.folder)}</text>' if box.folder else ""
         parts.append(f"{below}</g>")

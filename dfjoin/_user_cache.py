@@ -22,10 +22,10 @@ def user_cache(name: str) -> Path | None:
         can be written. A directory that belongs to another user is passed over.
     """
     home = os.environ.get("DFJOIN_CACHE_DIR") or os.environ.get("XDG_CACHE_HOME") or os.environ.get("LOCALAPPDATA")
-    places = [Path(home) / "dfjoin"] if home else []
-    places += [Path.home() / ".cache" / "dfjoin", Path(tempfile.gettempdir()) / f"dfjoin-{user_id()}"]
-    for place in places:
-        cache = place / name
+    folders = [Path(home) / "dfjoin"] if home else []
+    folders += [Path.home() / ".cache" / "dfjoin", Path(tempfile.gettempdir()) / f"dfjoin-{user_id()}"]
+    for folder in folders:
+        cache = folder / name
         try:
             cache.mkdir(mode=0o700, parents=True, exist_ok=True)
             if os.name == "nt" or (cache.stat().st_uid == user_id() and os.access(cache, os.W_OK)):

@@ -154,9 +154,9 @@ def check_path(value: Any, name: str) -> str:
     return text
 
 
-def is_uri(place: str) -> bool:
-    """Tell whether `place` is written as a URI (``scheme://…``) and not as a path."""
-    scheme, separator, _ = place.partition("://")
+def is_uri(location: str) -> bool:
+    """Tell whether `location` is written as a URI (``scheme://…``) and not as a path."""
+    scheme, separator, _ = location.partition("://")
     return bool(separator) and len(scheme) > 1 and scheme.replace("+", "").isalnum()
 
 

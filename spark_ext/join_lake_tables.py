@@ -234,7 +234,7 @@ def read_in_task(
     `notes`, see `spark_ext.task_counters`.
     """
     snapshot = table.snapshot
-    index = (snapshot.place, snapshot.version, snapshot.moved)
+    index = (snapshot.location, snapshot.version, snapshot.moved)
     reader = _TableReader(index, step, columns_to_add(table, step), program, notes)
     first = next(reader.batches(table))
     frame = _in_one_task(spark, reader, from_arrow_schema(first.schema, prefer_timestamp_ntz=True))

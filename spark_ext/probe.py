@@ -167,7 +167,7 @@ def require_index(spark: Any, snapshot: Snapshot, otherwise: str = 'pass where="
     -----
     They are looked at once in a session for each version of an index.
     """
-    asked = (snapshot.place, snapshot.version, snapshot.manifest.index_uuid)
+    asked = (snapshot.location, snapshot.version, snapshot.manifest.index_uuid)
     if asked in _fit.get(spark, ()):
         return
     found = _ask(spark, {"index": asked[:2]})

@@ -180,7 +180,7 @@ def _result(
         hits = hits.drop(columns="pad")
     table = pa.Table.from_pandas(pd.DataFrame(hits), preserve_index=False).replace_schema_metadata(None)
     told = {
-        "index": snapshot.place,
+        "index": snapshot.location,
         "version": snapshot.version,
         "options": options,
         "search": uuid.uuid4().hex,

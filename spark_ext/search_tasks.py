@@ -90,7 +90,7 @@ class SearchTask:
         companions: tuple[str, ...],
         is_every: bool,
     ) -> None:
-        self.index = (snapshot.place, snapshot.version, tuple(sorted(snapshot.moved.items())))
+        self.index = (snapshot.location, snapshot.version, tuple(sorted(snapshot.moved.items())))
         self.params = params
         self.fields = fields
         self.companions = companions

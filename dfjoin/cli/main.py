@@ -53,13 +53,13 @@ def main(argv: Sequence[str] | None = None) -> int:
         parser.print_help()
         return 0
 
-    def tell(kind: str, message: object) -> None:
+    def write_note(kind: str, message: object) -> None:
         text = " ".join(in_shell_words(str(message), commands, options.command).split())
         print_lines([f"dfjoin: {kind}{text}"], sys.stderr)
 
     def show_warning(message: Any, category: type[Warning], *_: Any) -> None:
         if category.__module__.startswith("dfjoin"):
-            tell("note: ", message)
+            write_note("note: ", message)
 
     try:
         with warnings.catch_warnings():
@@ -73,7 +73,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         sys.stderr.close()
         return 0
     except (DfjoinError, OSError) as error:
-        tell("", error)
+        write_note("", error)
         return 2
 
 

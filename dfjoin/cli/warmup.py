@@ -78,7 +78,7 @@ def warm_up() -> tuple[int, float]:
         warnings.simplefilter("ignore", DfjoinWarning)
         lake = _build(Path(directory) / "warmup.dfjoin")
         _search(lake)
-        _search_places(Path(directory) / "places.dfjoin")
+        _search_points(Path(directory) / "places.dfjoin")
         _train()
         _join()
         _contain(lake)
@@ -186,7 +186,7 @@ def _search(lake: Lake) -> None:
     _read_segment(lake.segments[0])
 
 
-def _search_places(path: Path) -> None:
+def _search_points(path: Path) -> None:
     """Search among points by both plans, and join with the nearest."""
     places = pd.DataFrame({"lat": [i / 7 for i in range(_N)], "lon": [i / 3 for i in range(_N)]})
     lake = build_lake({"places": places}, path, engine="inline", progress=False)

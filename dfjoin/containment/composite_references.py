@@ -100,19 +100,19 @@ def find_composite_references(
         keys = [
             (key, chosen)
             for key in reader.keys(list(partners))
-            if (chosen := [own for own in product(*(partners[part] for part in key)) if _is_told(columns, own, key)])
+            if (chosen := [own for own in product(*(partners[part] for part in key)) if _is_named(columns, own, key)])
         ]
         if keys:  # of keys that spell the same, the one with the most identifiers, the first in its table
             key, chosen = min(keys, key=lambda one: _preference(columns, one[0]))
-            told = [(own, key) for own in chosen if (own, key) not in set(declared)]
-            found += [one for pair in told if (one := reader.compare(*pair, threshold)) is not None]
+            undeclared = [(own, key) for own in chosen if (own, key) not in set(declared)]
+            found += [one for pair in undeclared if (one := reader.compare(*pair, threshold)) is not None]
     reader.warn()
     return found
 
 
 def _preference(columns: LakeColumns, key: tuple[int, ...]) -> tuple[float, float]:
-    places = list(key)
-    return -float(columns.is_identifier[places].mean()), float(columns.records[places, PLACE].mean())
+    members = list(key)
+    return -float(columns.is_identifier[members].mean()), float(columns.records[members, PLACE].mean())
 
 
 def _by_tables(columns: LakeColumns, parts: KeyCandidates, refers: dict[int, int]) -> Iterator[dict[int, list[int]]]:
@@ -131,19 +131,19 @@ def _by_tables(columns: LakeColumns, parts: KeyCandidates, refers: dict[int, int
     parts = parts.take(~is_known)
     _, number = np.unique(table[parts.left] * n_tables + table[parts.right], return_inverse=True)
     names = compare_pairs(columns, parts.left, parts.right)
-    is_told = (names["named_header"] > 0) & columns.is_identifier[parts.left]
-    is_wanted = (np.bincount(number) > 1) & (np.bincount(number, is_told) > 0)
+    is_named = (names["named_header"] > 0) & columns.is_identifier[parts.left]
+    is_wanted = (np.bincount(number) > 1) & (np.bincount(number, is_named) > 0)
     order = np.flatnonzero(is_wanted[number])
     order = order[np.argsort(number[order], kind="stable")]
-    for places in np.split(order, np.flatnonzero(np.diff(number[order])) + 1) if order.size else ():
+    for members in np.split(order, np.flatnonzero(np.diff(number[order])) + 1) if order.size else ():
         partners: dict[int, list[int]] = {}
-        for left, right in zip(parts.left[places].tolist(), parts.right[places].tolist(), strict=True):
+        for left, right in zip(parts.left[members].tolist(), parts.right[members].tolist(), strict=True):
             partners.setdefault(right, []).append(left)
         chosen = sorted(partners, key=lambda part: (not columns.is_identifier[part], columns.records[part, PLACE]))
         yield {part: partners[part] for part in sorted(chosen[:_MOST_PARTS])}
 
 
-def _is_told(columns: LakeColumns, left: tuple[int, ...], right: tuple[int, ...]) -> bool:
+def _is_named(columns: LakeColumns, left: tuple[int, ...], right: tuple[int, ...]) -> bool:
     """Tell whether the names of columns make them a choice for a key."""
     names = compare_pairs(columns, np.array(left), np.array(right))
     return len(set(left)) == len(left) and bool(((names["named_header"] > 0) & columns.is_identifier[list(left)]).any())
@@ -248,10 +248,10 @@ def choose_references(
     order = np.lexsort((sizes, -score, -is_declared))
     taken: set[tuple[int, ...]] = set()
     chosen = []
-    for place in order.tolist():
-        columns = tuple(sorted(found[place].left))
-        if found[place].is_declared or (score[place] >= threshold and columns not in taken):
-            chosen.append(place)
+    for position in order.tolist():
+        columns = tuple(sorted(found[position].left))
+        if found[position].is_declared or (score[position] >= threshold and columns not in taken):
+            chosen.append(position)
             taken.add(columns)
     return np.array(chosen, np.int64)
 
@@ -289,8 +289,8 @@ def reference_features(columns: LakeColumns, found: list[CompositeReference]) ->
             "first_column": 1.0,
         }
         out[i, [KEY_FEATURES.index(name) for name in values]] = list(values.values())
-    for places in by_left.values():
-        best = min(places, key=lambda i: (-near[i], found[i].n_right))
+    for members in by_left.values():
+        best = min(members, key=lambda i: (-near[i], found[i].n_right))
         out[best, KEY_FEATURES.index("is_closest")] = 1.0
-        out[places, KEY_FEATURES.index("other_keys")] = np.log(len(places))
+        out[members, KEY_FEATURES.index("other_keys")] = np.log(len(members))
     return out

@@ -394,8 +394,8 @@ def _single_keys(columns: LakeColumns, found: KeyCandidates, smallest: float, is
     pairs, score, is_declared = pairs.take(order), score[order], is_declared[order]
     model, roles = key_model(), own_roles(columns, pairs).tolist()
     evidence = [
-        model.evidence(scored.features[place], roles[i]) if place < len(scored.features) else ([], [])
-        for i, place in enumerate(order.tolist())
+        model.evidence(scored.features[position], roles[i]) if position < len(scored.features) else ([], [])
+        for i, position in enumerate(order.tolist())
     ]
     chosen = choose_edges(columns, pairs, score, smallest, is_declared)
     refers = dict(zip(pairs.left[chosen].tolist(), pairs.right[chosen].tolist(), strict=True))
@@ -685,7 +685,7 @@ def declared_tuples(columns: LakeColumns) -> list[tuple[tuple[int, ...], tuple[i
 def _declared(columns: LakeColumns) -> list[tuple[tuple[int, ...], tuple[int, ...]]]:
     """Return the columns of each declared foreign key, and those that they refer to, as far as the lake has them."""
     referring: list[dict[str, Any]] = []
-    places: dict[tuple[int, str], tuple[int, int]] = {}
+    numbers_of: dict[tuple[int, str], tuple[int, int]] = {}
     segments = columns.snapshot.segments
     tables = [segment.catalog.tables() for segment in segments]
     if not any(len(own.field("foreign_keys").flatten()) for own in tables):
@@ -693,25 +693,25 @@ def _declared(columns: LakeColumns) -> list[tuple[tuple[int, ...], tuple[int, ..
     for number, (segment, own) in enumerate(zip(segments, tables, strict=True)):
         alive = np.flatnonzero(segment.alive_tables()).tolist()
         roots, paths = own.field("root").to_pylist(), own.field("path").to_pylist()
-        places |= {(roots[table], paths[table]): (number, table) for table in alive}
+        numbers_of |= {(roots[table], paths[table]): (number, table) for table in alive}
         counts = pc.list_value_length(own.field("foreign_keys")).to_pylist()
         referring += [segment.catalog.table_record(table) for table in alive if counts[table]]
     found = set()
     for record in referring:
         for key in record["foreign_keys"]:
-            ends = places.get((record["root"], record["path"])), places.get((record["root"], key["path"]))
+            ends = numbers_of.get((record["root"], record["path"])), numbers_of.get((record["root"], key["path"]))
             if None not in ends and len(key["columns"]) == len(key["key_columns"]):
                 names = key["columns"], key["key_columns"]
                 left, right = (
-                    tuple(_column(columns, place, name) for name in own) for place, own in zip(ends, names, strict=True)
+                    tuple(_column(columns, table, name) for name in own) for table, own in zip(ends, names, strict=True)
                 )
                 if min(*left, *right) >= 0 and left != right:
                     found.add((left, right))
     return sorted(found)
 
 
-def _column(columns: LakeColumns, place: Any, name: str) -> int:
+def _column(columns: LakeColumns, owner: Any, name: str) -> int:
     """Return the number of a column over all segments, -1 if its table has none of that name."""
-    segment, table = place
+    segment, table = owner
     column = columns.snapshot.segments[segment].catalog.find_column(table, name)
     return -1 if column < 0 else column + int(columns.offsets[segment])

@@ -151,7 +151,7 @@ class LakeColumns:
     @cached_property
     def is_role(self) -> NDArray[np.bool_]:
         """Columns whose header names a role that one row of a table has for another one, such as parent."""
-        return tell_roles(self.named)
+        return find_roles(self.named)
 
     def name(self, column: int) -> tuple[str, str]:
         """Return the names of a column's table and of the column."""
@@ -632,7 +632,7 @@ def without_common(tables: HeaderWords, folders: NDArray[np.uint64], is_alive: N
     return tables._replace(marks=as_read_only(marks))
 
 
-def tell_roles(columns: NamedColumns) -> NDArray[np.bool_]:
+def find_roles(columns: NamedColumns) -> NDArray[np.bool_]:
     """Tell which columns name a role that one row of their table has for another one.
 
     Parameters
@@ -649,7 +649,7 @@ def tell_roles(columns: NamedColumns) -> NDArray[np.bool_]:
     --------
     >>> tables = headers_of(["categories", "staff", "shops"])
     >>> headers = headers_of(["parent_category_id", "manager", "manager", "next shop", "next delivery"])
-    >>> tell_roles(NamedColumns(headers, tables, np.array([0, 1, 2, 2, 2]))).tolist()
+    >>> find_roles(NamedColumns(headers, tables, np.array([0, 1, 2, 2, 2]))).tolist()
     [True, True, False, True, False]
     """
     headers, tables = columns.headers, columns.tables

@@ -99,9 +99,9 @@ class ContainedPairs:
         int
             The number of rows.
         """
-        place: Path = check_local_path(check_path(path, "path"), "path")
+        file: Path = check_local_path(check_path(path, "path"), "path")
         n = 0
-        with pq.ParquetWriter(place, self.schema) as writer:
+        with pq.ParquetWriter(file, self.schema) as writer:
             for batch in self._make():
                 writer.write_batch(batch)
                 n += batch.num_rows

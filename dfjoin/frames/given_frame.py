@@ -75,18 +75,18 @@ class GivenFrame:
         frame.columns = [column for column in self.columns if column.field.name != name]
         return frame
 
-    def rebuild(self, result: pd.DataFrame, brought: Mapping[Any, GivenColumn | None]) -> Any:
+    def rebuild(self, result: pd.DataFrame, added: Mapping[Any, GivenColumn | None]) -> Any:
         """Make a frame of the same library of what a join made.
 
         Parameters
         ----------
         result : DataFrame
             The columns of this frame, then others.
-        brought : mapping
+        added : mapping
             Names of others → the columns of the other frame that they come from, where these are known.
         """
         names = list(result.columns)
-        return self._make(result, [*self.columns, *(brought.get(name) for name in names[len(self.columns) :])])
+        return self._make(result, [*self.columns, *(added.get(name) for name in names[len(self.columns) :])])
 
     def replace(self, result: pd.DataFrame) -> Any:
         """Make a frame of the same library of columns that are none of this frame's."""

@@ -118,7 +118,7 @@ def _explain(index: Path, error: BaseException | None) -> None:
     """Raise the error that says what to do, if a change failed for want of room."""
     if not isinstance(error, OSError) or isinstance(error, IndexWriteError) or error.errno not in NO_ROOM:
         return
-    there = next(place for place in (index, *index.parents) if place.exists())
+    there = next(location for location in (index, *index.parents) if location.exists())
     latest = latest_version(index)
     state = f"version {latest} is still the latest" if latest else "there is no index"
     free = shutil.disk_usage(there).free / 1e6

@@ -42,9 +42,9 @@ def damaged(segment: str | None, component: str, what: str) -> IndexCorruptedErr
     what : str
         What is wrong with it, as a clause.
     """
-    place = "the index" if segment is None else f"segment {segment}"
+    location = "the index" if segment is None else f"segment {segment}"
     return IndexCorruptedError(
-        f"component `{component}` of {place} is damaged: {what}; call dfjoin.repair, or build the index again"
+        f"component `{component}` of {location} is damaged: {what}; call dfjoin.repair, or build the index again"
     )
 
 

@@ -234,7 +234,7 @@ UNDECIDED_FILE = "undecided.arrow"
 ROW_WORDS_FILE = "rows.words"
 """The packed rows of a run's tables."""
 
-ROW_PLACES_FILE = "rows.npy"
+ROW_OFFSETS_FILE = "rows.npy"
 """Where the rows of each column of a run begin among these, and the bits of each."""
 
 _MANIFEST_NAME = re.compile(r"([0-9]{20})\.json")

@@ -34,7 +34,7 @@ _KEPT_SECONDS = 86_400.0
 _mirrors: dict[Path, Mirror | None] = {}
 
 
-def index_place(index: str | os.PathLike[str]) -> Path:
+def index_path(index: str | os.PathLike[str]) -> Path:
     """Return the local directory that stands for an index: its own, or its mirror if `index` is a URI.
 
     Raises
@@ -65,7 +65,7 @@ def index_place(index: str | os.PathLike[str]) -> Path:
 
 
 def index_uri(directory: Path) -> str:
-    """Return what `index_place` takes for a directory that it returned: the URI of a mirror, without credentials."""
+    """Return what `index_path` takes for a directory that it returned: the URI of a mirror, without credentials."""
     mirror = mirror_of(directory)
     return str(directory) if mirror is None else mirror.uri
 
@@ -77,7 +77,7 @@ def mirror_of(directory: Path) -> Mirror | None:
         if not note.exists():
             _mirrors[directory] = None
         else:  # made by another process, as the driver of this worker
-            index_place(note.read_text())
+            index_path(note.read_text())
     return _mirrors.get(directory)
 
 
@@ -149,10 +149,10 @@ def _trim_cache(own: Path) -> None:
 
 def _size_of(directory: Path) -> int:
     total = 0
-    for place, _, names in os.walk(directory):  # passes over what another process removes meanwhile
+    for folder, _, names in os.walk(directory):  # passes over what another process removes meanwhile
         for name in names:
             with suppress(OSError):
-                total += Path(place, name).stat().st_size
+                total += Path(folder, name).stat().st_size
     return total
 
 

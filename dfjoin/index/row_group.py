@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dfjoin.index.component_files import map_npy, removed_on_error, save_array, write_component, write_rows
-from dfjoin.index.components import ROW_PLACES_FILE, ROW_WORDS_FILE, create_file
+from dfjoin.index.components import ROW_OFFSETS_FILE, ROW_WORDS_FILE, create_file
 from dfjoin.index.manifest import GroupMeta, SegmentMeta
 from dfjoin.index.segment import Rows, Segment
 from dfjoin.kernels.bit_packing import n_words, pack_numbers, unpack_numbers
@@ -59,17 +59,17 @@ def write_row_files(directory: Path, bits: NDArray[np.uint8], columns: Sequence[
         for words in columns:
             stream.write(words.data)
     starts = np.append(0, np.cumsum([words.size for words in columns], dtype=np.int64))
-    with create_file(directory / ROW_PLACES_FILE) as stream:
+    with create_file(directory / ROW_OFFSETS_FILE) as stream:
         save_array(stream, np.stack([starts, np.append(bits, 0).astype(np.int64)]))
 
 
 def read_row_files(directory: Path) -> Rows:
     """Map what a run says of the rows of its tables; the run of a part of a table says nothing."""
-    if not (directory / ROW_PLACES_FILE).exists():
+    if not (directory / ROW_OFFSETS_FILE).exists():
         return _NO_ROWS
     path = directory / ROW_WORDS_FILE
     words = np.memmap(path, np.uint64, "r") if path.stat().st_size else _NO_ROWS.words
-    starts, bits = map_npy(directory / ROW_PLACES_FILE)
+    starts, bits = map_npy(directory / ROW_OFFSETS_FILE)
     return Rows(words, starts, bits[:-1].astype(np.uint8))
 
 

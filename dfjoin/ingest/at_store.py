@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from dfjoin.index.components import RUNS
-from dfjoin.index.mirror import Mirror, index_place, mirror_above, mirror_of
+from dfjoin.index.mirror import Mirror, index_path, mirror_above, mirror_of
 from dfjoin.ingest.requests import execute, inputs_of, written_by
 
 _LEFT_SECONDS = 86_400.0
@@ -98,7 +98,7 @@ class StorePlace:
 
     def _mirror(self) -> Mirror:
         """Open the mirror of this machine."""
-        mirror = mirror_of(index_place(self.uri))
+        mirror = mirror_of(index_path(self.uri))
         assert mirror is not None  # only an index on another file system is a store
         return mirror
 

@@ -11,7 +11,7 @@ from dfjoin.errors import IndexNotFoundError, InvalidParameterError
 from dfjoin.index.commit import Uncommitted, commit, read_manifest
 from dfjoin.index.components import MANIFESTS, RUNS, SEGMENTS, make_directories
 from dfjoin.index.manifest import Manifest, now
-from dfjoin.index.mirror import index_place
+from dfjoin.index.mirror import index_path
 from dfjoin.ingest.axes_driver import add_axes_of
 from dfjoin.ingest.axes_task import AxesReader
 from dfjoin.ingest.build_options import BuildOptions
@@ -20,7 +20,7 @@ from dfjoin.ingest.driver import freeze_partitions, write_segments
 from dfjoin.ingest.embed_driver import add_vectors_of
 from dfjoin.ingest.engine import LateEngine
 from dfjoin.ingest.sent_embedder import require_sendable
-from dfjoin.ingest.source import frames_place, gather
+from dfjoin.ingest.source import frames_directory, gather
 from dfjoin.sources.database_server import one_snapshot
 from dfjoin.types import IndexSettings
 
@@ -41,7 +41,7 @@ def find_base(index: str | os.PathLike[str], if_exists: str) -> tuple[Path, Mani
         If `index` is no path that can be used, holds other files, or is an index and must not be one.
     """
     check.check_choice(if_exists, "if_exists", ("error", "replace", "add"))
-    path = index_place(index)
+    path = index_path(index)
     if path.exists() and not path.is_dir():
         raise InvalidParameterError(f"`index` must be a directory or a new path, but `{path}` is a file")
     return path, _base(path, if_exists)
@@ -75,7 +75,7 @@ def build(path: Path, base: Manifest | None, settings: IndexSettings, options: B
     Whatever interrupts it, the version before stays the latest; what was written is removed, or is an
     orphan that no version names.
     """
-    with Uncommitted(path) as written, frames_place(path, options.keep_data) as frames, one_snapshot():
+    with Uncommitted(path) as written, frames_directory(path, options.keep_data) as frames, one_snapshot():
         chosen = None if options.embedder is None else choose_for_index(options.embedder, None, settings)
         late = LateEngine(options.engine, options.spark, options.progress, workers=options.workers)
         _make(path)

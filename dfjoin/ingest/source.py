@@ -30,7 +30,14 @@ from dfjoin.ingest.row_spool import TableSpool
 from dfjoin.sources.database_server import uri_of
 from dfjoin.sources.listing import Listing
 from dfjoin.sources.roots import split_version
-from dfjoin.sources.table_kinds import KINDS, READABLE, TableKind, kind_of_scheme, place_of_database, tables_of_database
+from dfjoin.sources.table_kinds import (
+    KINDS,
+    READABLE,
+    TableKind,
+    kind_of_scheme,
+    location_of_database,
+    tables_of_database,
+)
 from dfjoin.types import IndexSettings, Root, SkippedFile, TableSource
 from dfjoin.values.frames import frame_to_table, is_pandas, is_spark
 
@@ -95,7 +102,7 @@ SparkReader: TypeAlias = Callable[[dict[str, Any], Root], Input]
 
 
 @contextmanager
-def frames_place(index: Path, is_kept: bool) -> Iterator[Path]:
+def frames_directory(index: Path, is_kept: bool) -> Iterator[Path]:
     """Give the directory for frames that come in memory: that of the index, or a temporary one."""
     if is_kept:
         yield index / FRAMES
@@ -217,7 +224,7 @@ def _gather_database(source: Any, uri: str, kind: TableKind, roots: list[Root]) 
     if kind.endings:
         path = unquote(uri.partition("://")[2].partition("?")[0]).removeprefix("/")
         return _gather_files(path if os.path.exists(path) else f"/{path}", roots, kind.name)  # noqa: PTH110
-    place = place_of_database(source, kind)
+    place = location_of_database(source, kind)
     root = root_for("database", place, place.rstrip("/").rpartition("/")[2], roots)
     prefix = "" if not roots or root == roots[0] else f"{root.name}/"
     try:

@@ -41,9 +41,9 @@ _PARTS = {
 """What the groups of components are read for."""
 
 
-def moved_roots_of(place: str) -> dict[str, str] | None:
+def moved_roots_of(location: str) -> dict[str, str] | None:
     """Return the new places of the roots of an index that this process opened; None for another index."""
-    return _opened.get(place)
+    return _opened.get(location)
 
 
 class Lake:
@@ -94,7 +94,7 @@ class Lake:
     ) -> None:
         self._lock = threading.Lock()
         self._snapshot = open_snapshot(index, version, roots)
-        _opened[self._snapshot.place] = self._snapshot.moved
+        _opened[self._snapshot.location] = self._snapshot.moved
 
     def __getstate__(self) -> dict[str, Any]:
         return {"snapshot": self._snapshot}
@@ -102,7 +102,7 @@ class Lake:
     def __setstate__(self, state: dict[str, Any]) -> None:
         self._lock = threading.Lock()
         self._snapshot = state["snapshot"]
-        _opened[self._snapshot.place] = self._snapshot.moved
+        _opened[self._snapshot.location] = self._snapshot.moved
 
     def __repr__(self) -> str:
         counts = self.manifest.counts
@@ -146,7 +146,7 @@ class Lake:
     @property
     def roots(self) -> dict[str, str]:
         """Name (or place, for the first root) of each root → where its tables are read from."""
-        return self._snapshot.places()
+        return self._snapshot.locations()
 
     def _move_to(self, manifest: Manifest) -> Self:
         """Move this object to a version that it has just committed."""
@@ -608,8 +608,8 @@ class Lake:
         """
         from dfjoin.index.stored_model import save_model
 
-        place = Path(check.check_path(path, "path"))
-        save_model(self.path, self.manifest, place)
+        file = Path(check.check_path(path, "path"))
+        save_model(self.path, self.manifest, file)
 
     # Tables, files and versions
 

@@ -240,7 +240,7 @@ _MOST_WORDS = 12
 _MORE = re.compile(r" and [\d,]+ more$")
 
 
-def brought_columns(work: Work, hits: pd.DataFrame) -> list[list[str]]:
+def added_columns(work: Work, hits: pd.DataFrame) -> list[list[str]]:
     """Return the columns that each hit names as what it brings: names of its table, which may hold commas."""
     if "brings" not in hits:
         return [[] for _ in range(len(hits))]

@@ -74,9 +74,9 @@ class JoinForm:
         arguments: dict[str, Any] = {"how": self.how, "on_no_match": "ignore"}
         if self.columns is not None:
             arguments["columns"] = list(self.columns)
-        brought = dict(self.rules) if self.columns is None else {c: r for c, r in self.rules if c in self.columns}
-        if brought:
-            arguments["aggregate"] = brought
+        added = dict(self.rules) if self.columns is None else {c: r for c, r in self.rules if c in self.columns}
+        if added:
+            arguments["aggregate"] = added
         return arguments
 
 
@@ -143,13 +143,13 @@ def _preview(work: Work, state: TableState, form: JoinForm) -> JoinPreview:
 
 def _offered(work: Work, form: JoinForm, report: dict[str, Any]) -> list[dict[str, Any]]:
     """List the columns of the table, with what the join does with each."""
-    brought = {one["column"]: one for one in report.get("columns", [])}
+    added = {one["column"]: one for one in report.get("columns", [])}
     left_out = report.get("left_out", {})
     keys = report.get("right_on", [])
     rules = dict(form.rules)
     offered = []
     for column in work.lake.describe(form.table)["columns"].itertuples():
-        joined = brought.get(column.column)
+        joined = added.get(column.column)
         if column.column in keys and joined is None:
             continue
         offered.append(

@@ -15,7 +15,7 @@ from dfjoin.errors import IncompatibleSettingsError, InvalidParameterError
 from dfjoin.page.hit_search import (
     WAYS,
     SearchForm,
-    brought_columns,
+    added_columns,
     facets_of,
     find,
     find_one,
@@ -57,7 +57,7 @@ def search(visit: Visit) -> Response:
     rows, new_columns = (
         ([], [])
         if hits is None
-        else visit.work.kept(("rows", state.name, form), lambda: (_rows(hits), brought_columns(visit.work, hits)))
+        else visit.work.kept(("rows", state.name, form), lambda: (_rows(hits), added_columns(visit.work, hits)))
     )
     kept = [] if hits is None else narrowed(hits, visit.fields, new_columns)
     return visit.render(

@@ -133,21 +133,21 @@ def _site_of(source: Any, df: Any, make: Any) -> tuple[Any, str]:
     if lake is not None:
         work = _work(lake, home)
         return make(work), "/" if df is None else _first_path(work, df)
-    place = str(Path(source).resolve())
-    index = home / "indexes" / f"{hashlib.sha256(place.encode()).hexdigest()[:16]}.dfjoin"
+    folder = str(Path(source).resolve())
+    index = home / "indexes" / f"{hashlib.sha256(folder.encode()).hexdigest()[:16]}.dfjoin"
     site = make(None)
     if df is not None:
         site.begin = lambda work: _first_path(work, df)
 
-    def build(tell: Callable[[Any], None]) -> Any:
-        return _work(_built(place, index, tell), home)
+    def build(report: Callable[[Any], None]) -> Any:
+        return _work(_built(folder, index, report), home)
 
-    site.progress = BuildProgress(place, build, lambda work: setattr(site, "work", work))
+    site.progress = BuildProgress(folder, build, lambda work: setattr(site, "work", work))
     site.progress.start()
     return site, "/"
 
 
-def _built(place: str, index: Path, tell: Callable[[Any], None]) -> Lake:
+def _built(folder: str, index: Path, report: Callable[[Any], None]) -> Lake:
     """Build the index of a directory, or bring it up to date: what is new is added, what is gone removed."""
     known: Lake | None
     try:
@@ -156,17 +156,17 @@ def _built(place: str, index: Path, tell: Callable[[Any], None]) -> Lake:
         shutil.rmtree(index, ignore_errors=True)
         known = None
     if_exists = "error" if known is None else "add"
-    lake = build_lake(place, index, if_exists=if_exists, engine="inline", progress=tell)
+    lake = build_lake(folder, index, if_exists=if_exists, engine="inline", progress=report)
     if known is None:
         return lake
-    gone = [name for name in lake.tables["table"] if not _is_there(Path(place), name)]
+    gone = [name for name in lake.tables["table"] if not _is_there(Path(folder), name)]
     return lake.remove([glob.escape(name) for name in gone]) if gone else lake
 
 
-def _is_there(place: Path, table: str) -> bool:
+def _is_there(folder: Path, table: str) -> bool:
     """Tell whether a table, or the file that holds it, still lies below a directory."""
-    path = place / table
-    above = (parent for parent in path.parents if parent.is_relative_to(place))
+    path = folder / table
+    above = (parent for parent in path.parents if parent.is_relative_to(folder))
     return path.exists() or any(parent.is_file() for parent in above)
 
 

@@ -161,8 +161,8 @@ def _proposed(visit: Visit, state: TableState) -> list[str]:
     visit.warnings.clear()  # nobody has asked for this search
     if key is not None:
         return [key]
-    places = [[a, b] for a in names for b in names if a != b and is_place([a, b])]
-    return places[0] if places else names[:1]
+    pairs = [[a, b] for a in names for b in names if a != b and is_place([a, b])]
+    return pairs[0] if pairs else names[:1]
 
 
 def _reading(visit: Visit, state: TableState) -> dict[str, Any] | None:

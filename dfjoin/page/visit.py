@@ -126,7 +126,7 @@ def _in_thread(make: Callable[[], Response]) -> tuple[asyncio.Future[Response], 
     loop = asyncio.get_running_loop()
     made: asyncio.Future[Response] = loop.create_future()
 
-    def tell(result: Response | None, error: BaseException | None) -> None:
+    def hand_over(result: Response | None, error: BaseException | None) -> None:
         if not made.done():
             made.set_result(result) if result is not None else made.set_exception(error or RuntimeError())
 
@@ -137,7 +137,7 @@ def _in_thread(make: Callable[[], Response]) -> tuple[asyncio.Future[Response], 
         except Exception as error:
             problem = error
         with suppress(RuntimeError):  # the server has ended meanwhile
-            loop.call_soon_threadsafe(tell, result, problem)
+            loop.call_soon_threadsafe(hand_over, result, problem)
 
     thread = StoppableThread(run)
     thread.start()

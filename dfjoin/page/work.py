@@ -111,7 +111,7 @@ def _with_warnings(make: Callable[[], Any]) -> tuple[Any, list[str]]:
         return make(), messages
 
 
-def _tell_again(value: Any, messages: list[str]) -> Any:
+def _warn_again(value: Any, messages: list[str]) -> Any:
     """Return a value; warn again of what dfjoin warned of when it was made."""
     for text in messages:
         warn(text)
@@ -281,12 +281,12 @@ class Work:
         What dfjoin warned of when it was made is told again.
         """
         name = (self.lake.manifest.index_uuid, self.lake.version, *key)
-        return _tell_again(*self._kept.get(name, lambda: _with_warnings(make)))
+        return _warn_again(*self._kept.get(name, lambda: _with_warnings(make)))
 
     def kept_with_frame(self, key: tuple[Any, ...], make: Callable[[], Any]) -> Any:
         """Do the same for what has a ``frame``, which counts as the tables of states do."""
         name = (self.lake.manifest.index_uuid, self.lake.version, *key)
-        return _tell_again(*self._frames.get(name, lambda: _with_warnings(make), lambda made: _bytes_of(made[0].frame)))
+        return _warn_again(*self._frames.get(name, lambda: _with_warnings(make), lambda made: _bytes_of(made[0].frame)))
 
     def awaited(self, key: str, make: Callable[[], Any]) -> Any:
         """Return what takes long to make, made once for a version of the index; None while a thread makes it."""

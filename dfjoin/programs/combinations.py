@@ -43,12 +43,12 @@ def combine_columns(first: pa.Array, second: pa.Array, kind: str) -> pa.Array:
     texts = [one.dictionary.to_pylist() for one in encoded]
     codes = [one.indices.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int64) for one in encoded]
     pairs = np.where((codes[0] < 0) | (codes[1] < 0), -1, codes[0] * max(1, len(texts[1])) + codes[1])
-    distinct, places = np.unique(pairs, return_inverse=True)
+    distinct, inverse = np.unique(pairs, return_inverse=True)
     made = [
         None if pair < 0 else combine(texts[0][pair // len(texts[1])], texts[1][pair % len(texts[1])], kind)
         for pair in distinct.tolist()
     ]
-    return pa.array(made, pa.string()).take(pa.array(places.reshape(-1)))
+    return pa.array(made, pa.string()).take(pa.array(inverse.reshape(-1)))
 
 
 def combine_sql(first: str, second: str, kind: str) -> str:
@@ -98,7 +98,7 @@ def _date_sql(moment: str) -> str:
 
 def _clock_sql(moment: str) -> str:
     """Write the seconds of the day."""
-    hour, minute, second = (f"CAST(substring({moment}, {place}, 2) AS INT)" for place in (12, 15, 18))
+    hour, minute, second = (f"CAST(substring({moment}, {start}, 2) AS INT)" for start in (12, 15, 18))
     return f"({hour} * 3600 + {minute} * 60 + {second})"
 
 

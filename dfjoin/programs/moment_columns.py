@@ -121,8 +121,8 @@ class Moments:
         data = np.frombuffer(kept.buffers()[2], np.uint8) if len(kept) else np.zeros(0, np.uint8)
         cells = data[offsets[0] if len(kept) else 0 :][: _WIDTH * len(kept)].reshape(-1, _WIDTH)
         is_valid = is_wide.to_numpy(zero_copy_only=False).copy()
-        for place, mark in _MARKS:
-            is_valid &= cells[:, place] == ord(mark)
+        for position, mark in _MARKS:
+            is_valid &= cells[:, position] == ord(mark)
         parts = []
         for start, width in _PARTS:
             some = cells[:, start : start + width]
@@ -172,12 +172,12 @@ class Moments:
         """Write moments as they stand between steps."""
         n = self.is_valid.size
         cells = np.empty((n, _WIDTH), np.uint8)
-        for place, mark in _MARKS:
-            cells[:, place] = ord(mark)
+        for position, mark in _MARKS:
+            cells[:, position] = ord(mark)
         for (start, width), part in zip(_PARTS, self.parts, strict=True):
             rest = np.where(self.is_valid, part, 0)
-            for place in range(start + width - 1, start - 1, -1):
-                cells[:, place] = np.where(rest < 0, ord("?"), ord("0") + rest % 10)
+            for position in range(start + width - 1, start - 1, -1):
+                cells[:, position] = np.where(rest < 0, ord("?"), ord("0") + rest % 10)
                 rest = np.where(rest < 0, rest, rest // 10)
         offsets = pa.py_buffer(np.arange(n + 1, dtype=np.int64) * _WIDTH)
         written = pa.Array.from_buffers(pa.large_string(), n, [None, offsets, pa.py_buffer(cells)])
@@ -200,8 +200,8 @@ class Moments:
             names: tuple[str, ...] = _MONTHS if token in "Bb" else _DAYS
             names = tuple(name if token in "BA" else name[:3] for name in names)
             change = {"^": str.upper, "~": str.lower}.get(style, str)
-            places = month - 1 if token in "Bb" else np.where(self.is_dated, (self.days() + 3) % 7, -1)
-            return _named([change(name) for name in names], np.where(places < 0, -1, places))
+            codes = month - 1 if token in "Bb" else np.where(self.is_dated, (self.days() + 3) % 7, -1)
+            return _named([change(name) for name in names], np.where(codes < 0, -1, codes))
         if token == "p":
             halves = ["am", "pm"] if style == "~" else ["AM", "PM"]
             return _named(halves, np.where(hour < 0, -1, hour // 12))
@@ -243,6 +243,6 @@ class Moments:
         return np.where(is_known, values, -1), width
 
 
-def _named(names: list[str], places: Numbers) -> pa.Array:
+def _named(names: list[str], codes: Numbers) -> pa.Array:
     """Return the names at some places, null at -1."""
-    return pa.array(names).take(pa.array(places, mask=places < 0))
+    return pa.array(names).take(pa.array(codes, mask=codes < 0))

@@ -34,7 +34,7 @@ _SHORT_NUMBER = "-?[0-9]{1,9}([.][0-9]{1,6})?"
 """Numbers that `Linear` takes: their products are exact in decimals of 38 digits."""
 _LARGEST_POWER, _SMALLEST_POWER = 14, -6
 """Powers of ten between which `Linear` counts significant digits."""
-_MAX_PLACES = 12
+_MAX_DECIMALS = 12
 _DIGITS = "0123456789ABCDEF"
 
 
@@ -174,7 +174,7 @@ def _linear_sql(step: Step, operand: str) -> str:
             rounded = f"CASE WHEN abs(round(x, {step.digits})) >= {_literal(_SMALLEST_POWER)} THEN {rounded} END"
         return bind(value, rounded)
     cases = " ".join(
-        f"WHEN abs(x) >= {_literal(level)} THEN {_without_zeros(f'CAST(round(x, {_places(step, level)}) AS STRING)')}"
+        f"WHEN abs(x) >= {_literal(level)} THEN {_without_zeros(f'CAST(round(x, {_decimals(step, level)}) AS STRING)')}"
         for level in range(_LARGEST_POWER, _SMALLEST_POWER - 1, -1)
     )
     return bind(value, f"CASE WHEN x = 0 THEN '0' {cases} END")
@@ -203,13 +203,13 @@ def _linear_column(step: Step, strings: StringColumn) -> StringColumn:
     found = pc.if_else(pc.equal(size, _power(None)), pa.scalar("0"), pa.scalar(None, pa.string()))
     for level in range(_SMALLEST_POWER, _LARGEST_POWER + 1):
         is_larger = pc.greater_equal(size, _power(level))
-        found = pc.if_else(is_larger, _written(value, _places(step, level), True), found)
+        found = pc.if_else(is_larger, _written(value, _decimals(step, level), True), found)
     return StringColumn.of(found)
 
 
-def _places(step: Step, level: int) -> int:
+def _decimals(step: Step, level: int) -> int:
     """Return the digits after the point of numbers from ``10 ** level`` on."""
-    return min(max(step.digits - 1 - level, 0), _MAX_PLACES)
+    return min(max(step.digits - 1 - level, 0), _MAX_DECIMALS)
 
 
 Linear = Operator(

@@ -408,8 +408,9 @@ class Program:
             f"    if not ({condition.python(arguments[condition.column])}):\n        return None"
             for condition in self.conditions
         ]
-        ways = [self.pieces, *(way.pieces for way in (self.confidence.alternatives if self.confidence else ()))]
-        written = [pieces_python(pieces, arguments) for pieces in ways]
+        others = self.confidence.alternatives if self.confidence else ()
+        all_pieces = [self.pieces, *(alternative.pieces for alternative in others)]
+        written = [pieces_python(pieces, arguments) for pieces in all_pieces]
         used = {function for _, called in written for function in called}
         if checks or (self.confidence is not None and self.confidence.forms):
             used.add("condition_holds")
@@ -480,7 +481,7 @@ def _columns_of_rows(rows: Any, names: Sequence[str]) -> list[Sequence[str | Non
             f"`texts` must be a DataFrame, or a tuple of {len(names)} texts for each row, for {shortlist(names)}; "
             f"got {show(rows)}"
         )
-    return [[row[place] for row in listed] for place in range(len(names))]
+    return [[row[position] for row in listed] for position in range(len(names))]
 
 
 def _is_list_of(values: Any, type_: type, most: int) -> bool:

@@ -68,7 +68,7 @@ class Constant:
         """The steps of the piece, in the order in which they are done."""
         return ()
 
-    def moved(self, places: Mapping[int, int]) -> Constant:
+    def moved(self, positions: Mapping[int, int]) -> Constant:
         """Return the piece over columns of other numbers."""
         return self
 
@@ -126,8 +126,8 @@ class Extract:
     def all_steps(self) -> tuple[Step, ...]:
         return self.steps
 
-    def moved(self, places: Mapping[int, int]) -> Extract:
-        return replace(self, column=places[self.column])
+    def moved(self, positions: Mapping[int, int]) -> Extract:
+        return replace(self, column=positions[self.column])
 
     def __call__(self, row: Sequence[str | None]) -> str | None:
         return _after_steps(row[self.column], self.steps)
@@ -190,8 +190,8 @@ class Combined:
     def all_steps(self) -> tuple[Step, ...]:
         return (*self.first.steps, *self.second.steps, *self.steps)
 
-    def moved(self, places: Mapping[int, int]) -> Combined:
-        return replace(self, first=self.first.moved(places), second=self.second.moved(places))
+    def moved(self, positions: Mapping[int, int]) -> Combined:
+        return replace(self, first=self.first.moved(positions), second=self.second.moved(positions))
 
     def __call__(self, row: Sequence[str | None]) -> str | None:
         first, second = self.first(row), self.second(row)

@@ -141,8 +141,8 @@ def _quantity_column(step: Step, strings: StringColumn) -> StringColumn:
     if step.table != "number":
         units, factors = (pa.array(part.split(",")) for part in unit_factors(step.table))
         trimmed = pc.utf8_rtrim(pc.utf8_ltrim(unit, " "), ". ")
-        places = (pc.index_in(key, units.cast(key.type), skip_nulls=True) for key in (trimmed, _lower(trimmed)))
-        factor = factors.cast(pa.decimal128(19, 9)).take(pc.coalesce(*places))
+        indices = (pc.index_in(key, units.cast(key.type), skip_nulls=True) for key in (trimmed, _lower(trimmed)))
+        factor = factors.cast(pa.decimal128(19, 9)).take(pc.coalesce(*indices))
     value = pc.multiply(number, factor)
     written = pc.utf8_rtrim(pc.utf8_rtrim(value.cast(pa.string()), "0"), ".")
     size = pc.abs(value)

@@ -71,9 +71,9 @@ def scale_number(text: str, scale: str, offset: str, digits: int, style: str) ->
     if not re.fullmatch("-?[0-9]{1,9}([.][0-9]{1,6})?", text):
         return None
     parts = []
-    for number, places in ((text, 6), (scale, 15), (offset, 21)):
+    for number, n_decimals in ((text, 6), (scale, 15), (offset, 21)):
         whole, _, rest = number.lstrip("-").partition(".")
-        parts.append(int(whole + rest.ljust(places, "0")) * (-1 if number[0] == "-" else 1))
+        parts.append(int(whole + rest.ljust(n_decimals, "0")) * (-1 if number[0] == "-" else 1))
     exact = parts[0] * parts[1] + parts[2]  # with 21 digits after the point
     size = abs(exact)
     if style == "significant":

@@ -69,10 +69,10 @@ def insert_gaps(text: str, mark: str) -> str:
 def headline_case(text: str, small: str) -> str:
     """Make the first letter of each word large and the others small; listed words stay small, but for the first."""
     made = []
-    for place, word in enumerate(text.split(" ")):
+    for position, word in enumerate(text.split(" ")):
         low = word.translate({capital: capital + 32 for capital in range(65, 91)})
         first = low[:1].translate({letter: letter - 32 for letter in range(97, 123)})
-        made.append(low if place and low in small.split(",") else first + low[1:])
+        made.append(low if position and low in small.split(",") else first + low[1:])
     return " ".join(made)
 
 
@@ -110,8 +110,8 @@ def roman_as_number(text: str) -> str | None:
     values = {"i": 1, "v": 5, "x": 10, "l": 50, "c": 100, "d": 500, "m": 1000}
     numbers = [values[c] for c in text.lower()]
     total = 0
-    for place, number in enumerate(numbers):
-        total += -number if place + 1 < len(numbers) and numbers[place + 1] > number else number
+    for position, number in enumerate(numbers):
+        total += -number if position + 1 < len(numbers) and numbers[position + 1] > number else number
     return str(total)
 
 

@@ -336,9 +336,9 @@ new : str
 
 def _gaps_sql(step: Step, operand: str) -> str:
     """Use ``regexp_replace`` at places between characters, with a mark that is no pattern."""
-    places = quote("(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+    borders = quote("(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
     mark = "".join(f"\\{c}" if c in "\\$" else c for c in step.mark)
-    return f"regexp_replace({operand}, {places}, {quote(mark)})"
+    return f"regexp_replace({operand}, {borders}, {quote(mark)})"
 
 
 _MARK_TEXT = Legal(lambda value: is_text(value, 1, 9), "a text of 1 to 9 characters")

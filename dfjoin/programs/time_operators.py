@@ -327,7 +327,7 @@ layout : str
 """
 _MONTHS = "January February March April May June July August September October November December"
 _DAYS = "Monday Tuesday Wednesday Thursday Friday Saturday Sunday"
-_PLACES = {"Y": (1, 4), "y": (3, 2), "m": (6, 2), "d": (9, 2), "H": (12, 2), "M": (15, 2), "S": (18, 2)}
+_FIELDS = {"Y": (1, 4), "y": (3, 2), "m": (6, 2), "d": (9, 2), "H": (12, 2), "M": (15, 2), "S": (18, 2)}
 
 
 def _token_sql(style: str, token: str) -> str:
@@ -335,7 +335,7 @@ def _token_sql(style: str, token: str) -> str:
     date = "try_cast(substring(x, 1, 10) AS DATE)"
 
     def number(name: str) -> str:
-        start, length = _PLACES[name]
+        start, length = _FIELDS[name]
         return f"try_cast(substring(x, {start}, {length}) AS INT)"
 
     if token == "%":
@@ -361,6 +361,6 @@ def _token_sql(style: str, token: str) -> str:
         "V": (f"weekofyear({date})", 2),
         "G": (f"nullif(nullif(extract(YEAROFWEEK FROM {date}), 0), 10000)", 4),
     }
-    value, width = values[token] if token in values else (number(token), _PLACES[token][1])
+    value, width = values[token] if token in values else (number(token), _FIELDS[token][1])
     text = f"CAST({value} AS STRING)"
     return text if style == "-" or width == 1 else f"lpad({text}, {width}, '0')"

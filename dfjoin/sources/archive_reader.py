@@ -82,10 +82,10 @@ def _members_of_entry(file: TableFile, archive: zipfile.ZipFile, entry: zipfile.
         yield Member(name, partial(_open_entry, file, archive, entry, kind), kind)
     else:
         try:
-            inner, place = _unpacked(file, archive, entry, kind)
+            inner, scratch = _unpacked(file, archive, entry, kind)
             for member in reader_of(kind)(inner):
                 own = f"{name}/{member.name}" if member.name else name
-                yield Member(own, partial(_within, file, member.open, place), member.format or kind)
+                yield Member(own, partial(_within, file, member.open, scratch), member.format or kind)
         except TableReadError as error:
             yield Member(name, partial(_refuse, error), kind)
 
@@ -113,19 +113,19 @@ def _unpacked(
     file: TableFile, archive: zipfile.ZipFile, entry: zipfile.ZipInfo, kind: str
 ) -> tuple[TableFile, tempfile.TemporaryDirectory[str]]:
     """Unpack an entry to a temporary file; it is removed when what holds its directory is gone."""
-    place = tempfile.TemporaryDirectory(prefix="dfjoin-archive-")
-    path = Path(place.name) / f"table{''.join(PurePosixPath(entry.filename.lower()).suffixes[-2:])[-20:]}"
+    scratch = tempfile.TemporaryDirectory(prefix="dfjoin-archive-")
+    path = Path(scratch.name) / f"table{''.join(PurePosixPath(entry.filename.lower()).suffixes[-2:])[-20:]}"
     with _reasons(), archive.open(entry) as packed, path.open("wb") as plain:
         shutil.copyfileobj(packed, plain, 1 << 20)
     source = replace(file.source, path=path.name, parts=(path.name,), size=path.stat().st_size, format=kind)
     member = file.member[len(entry.filename) + 1 :]
-    return replace(file, filesystem=fs.LocalFileSystem(), paths=[str(path)], source=source, member=member), place
+    return replace(file, filesystem=fs.LocalFileSystem(), paths=[str(path)], source=source, member=member), scratch
 
 
 def _open_entry(file: TableFile, archive: zipfile.ZipFile, entry: zipfile.ZipInfo, kind: str) -> TableReader:
-    inner, place = _unpacked(file, archive, entry, kind)
-    return _within(file, partial(reader_of(kind), inner), place)
+    inner, scratch = _unpacked(file, archive, entry, kind)
+    return _within(file, partial(reader_of(kind), inner), scratch)
 
 
-def _within(file: TableFile, opened: Any, place: object) -> TableReader:
-    return opened().within(file.fingerprint, place)
+def _within(file: TableFile, opened: Any, scratch: object) -> TableReader:
+    return opened().within(file.fingerprint, scratch)

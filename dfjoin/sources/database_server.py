@@ -48,7 +48,7 @@ def shared_session(uri: str, opened: Callable[[str], _AnySession]) -> _AnySessio
     return shared[uri]
 
 
-def place_of(given: _GivenUri, scheme: str, needs_database: bool = True) -> str:
+def location_of(given: _GivenUri, scheme: str, needs_database: bool = True) -> str:
     """Return the URI of a database without credentials and options, and remember in this process what was given.
 
     Parameters
@@ -74,10 +74,10 @@ def place_of(given: _GivenUri, scheme: str, needs_database: bool = True) -> str:
         ) from None
     if needs_database and not database:
         raise InvalidParameterError(f"`source` must name the database: {scheme}://host/database; got a URI without one")
-    place = f"{scheme}://{host}/{database}"
+    location = f"{scheme}://{host}/{database}"
     if parts.netloc != host or parts.query or callable(given):
-        _given[place] = given
-    return place
+        _given[location] = given
+    return location
 
 
 def has_credentials(uri: str) -> bool:

@@ -24,14 +24,14 @@ def _table_of(source: TableSource) -> Any:
     """Open the version of a table that is named, the latest by default."""
     deltalake = import_optional("deltalake", extra="delta", purpose="reading Delta tables")
     base = local_path(source.root.uri)
-    place = resolve(source.root, source.path) if base is not None else f"{source.root.uri.rstrip('/')}/{source.path}"
-    table = deltalake.DeltaTable(place)
+    location = resolve(source.root, source.path) if base is not None else f"{source.root.uri.rstrip('/')}/{source.path}"
+    table = deltalake.DeltaTable(location)
     if source.version:
         table.load_as_version(number_or_time(source.version))
     return table
 
 
-def _check_places(table: Any, source: TableSource, is_by_engine: bool) -> None:
+def _check_locations(table: Any, source: TableSource, is_by_engine: bool) -> None:
     """Refuse files elsewhere: the log may name any path, and the library's own engine would read it."""
     if local_path(source.root.uri) is None:
         if is_by_engine:
@@ -40,9 +40,9 @@ def _check_places(table: Any, source: TableSource, is_by_engine: bool) -> None:
                 "table"
             )
         return
-    place = resolve(source.root, source.path)
+    location = resolve(source.root, source.path)
     for uri in table.file_uris():
-        if not any(os.path.isfile(path) and is_below(path, os.path.realpath(place)) for path in (uri, unquote(uri))):  # noqa: PTH113
+        if not any(os.path.isfile(path) and is_below(path, os.path.realpath(location)) for path in (uri, unquote(uri))):  # noqa: PTH113
             raise TableReadError("a file of it is missing, or lies outside of its directory, as in a shallow clone")
 
 
@@ -72,7 +72,7 @@ def open_delta(file: TableFile) -> TableReader:
         table = _table_of(file.source)
         schema = pa.schema(table.schema().to_arrow())
         is_by_engine = _needs_engine(table)
-        _check_places(table, file.source, is_by_engine)
+        _check_locations(table, file.source, is_by_engine)
         mark = _mark(table)
     known = None if file.since is None else _known_files(table, file)
 

@@ -70,7 +70,7 @@ class Directory:
         self._read, self._files, self._children = None, [], {}
 
 
-def place_below(top: Directory, below: str, item: ListedFile | Directory) -> None:
+def add_below(top: Directory, below: str, item: ListedFile | Directory) -> None:
     """Put a file or directory at a path below a directory, and make the directories between them."""
     *above, name = below.split("/")
     node = top

@@ -125,14 +125,14 @@ def _tables() -> list[tuple[str, NDArray[np.bool_], NDArray[np.bool_]]]:
     tables = []
     for encoding, languages in _LETTERS.items():
         capitals = (c for c in bytes(range(128, 256)).decode(encoding, "ignore") if c.isupper())
-        others = _places("".join(["’‘“”„–—…•€§©®°±µ·«»\xa0\xad´¨", *capitals]), encoding)
+        others = _codes_of("".join(["’‘“”„–—…•€§©®°±µ·«»\xa0\xad´¨", *capitals]), encoding)
         for letters in languages:
-            is_letter = _places(letters, encoding)
+            is_letter = _codes_of(letters, encoding)
             tables.append((encoding, is_letter, others & ~is_letter))
     return tables
 
 
-def _places(characters: str, encoding: str) -> NDArray[np.bool_]:
+def _codes_of(characters: str, encoding: str) -> NDArray[np.bool_]:
     found = np.frombuffer(characters.encode(encoding, "ignore"), np.uint8)
     return np.isin(np.arange(128, 256), found)
 

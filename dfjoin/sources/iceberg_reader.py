@@ -30,7 +30,7 @@ _METADATA = re.compile(r"v?(\d+)(?:-[^/]*)?(?:\.gz)?\.metadata\.json")
 _BEFORE_AT = re.compile(r"\S*@")
 
 
-def place_of_iceberg(given: str | Callable[[], str]) -> str:
+def location_of_iceberg(given: str | Callable[[], str]) -> str:
     """Return the URI of a catalogue, ``iceberg://name``, and of a namespace in it: ``iceberg://name/namespace``."""
     parts = urlsplit(uri_of(given))
     if not parts.netloc or "@" in parts.netloc or parts.query:
@@ -90,15 +90,15 @@ def _table_of(source: TableSource) -> Any:
             return catalogue.load_table((*namespace.split("."), name))
     pyiceberg = import_optional("pyiceberg.table", extra="iceberg", purpose="reading Iceberg tables")
     filesystem, _ = open_root(source.root.uri)
-    place = resolve(source.root, source.path)
+    location = resolve(source.root, source.path)
     found = []
-    for info in filesystem.get_file_info(fs.FileSelector(f"{place}/metadata")):
+    for info in filesystem.get_file_info(fs.FileSelector(f"{location}/metadata")):
         number = _METADATA.fullmatch(info.base_name)
         if number is not None:
             found.append((int(number[1]), info.mtime_ns or 0, info.base_name))
     if not found:
         raise TableReadError("the table has no metadata file")
-    base = place if local_path(source.root.uri) is not None else f"{source.root.uri.rstrip('/')}/{source.path}"
+    base = location if local_path(source.root.uri) is not None else f"{source.root.uri.rstrip('/')}/{source.path}"
     return pyiceberg.StaticTable.from_metadata(f"{base}/metadata/{max(found)[2]}")
 
 
@@ -139,7 +139,7 @@ def open_iceberg(file: TableFile) -> TableReader:
         snapshot = _snapshot_of(table, file.source)
         number = snapshot.snapshot_id if file.source.version else None
         if file.source.root.kind != "database":
-            _check_places(table.scan(snapshot_id=number), file.source)
+            _check_locations(table.scan(snapshot_id=number), file.source)
         schema = table.scan(snapshot_id=number).projection().as_arrow()
         mark = _mark(table, file.source)
     known = None if file.since is None else _known_files(table, file.since)
@@ -189,11 +189,11 @@ def _known_files(table: Any, since: int) -> set[tuple[str, ...]]:
     return before
 
 
-def _check_places(scan: Any, source: TableSource) -> None:
+def _check_locations(scan: Any, source: TableSource) -> None:
     """Refuse a table whose metadata names files elsewhere: it was moved, or is not to be trusted."""
     if local_path(source.root.uri) is None:
-        place = f"{source.root.uri.rstrip('/')}/{source.path}/"
-        is_inside = lambda uri: uri.startswith(place)  # noqa: E731
+        location = f"{source.root.uri.rstrip('/')}/{source.path}/"
+        is_inside = lambda uri: uri.startswith(location)  # noqa: E731
     else:
         here = resolve(source.root, source.path)
         is_inside = lambda uri: is_below(local_path(uri) or "/", here)  # noqa: E731

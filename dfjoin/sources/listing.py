@@ -20,7 +20,7 @@ from dfjoin.sources.directory_tree import (
     Directory,
     ListedFile,
     LocalScan,
-    place_below,
+    add_below,
     renamed,
 )
 from dfjoin.sources.roots import (
@@ -62,8 +62,8 @@ class Listing:
         self._skipped: list[SkippedFile] = []
         self._unread: dict[str, tuple[int, str]] = {}
         self._not_ready: dict[str, tuple[int, str]] = {}
-        place, self._top = self._collect(source)
-        uri = strip_credentials(place)
+        location, self._top = self._collect(source)
+        uri = strip_credentials(location)
         self.root = Root(0, uri.rstrip("/").rpartition("/")[2] or "root", uri)
 
     def tables(self) -> Iterator[TableSource]:
@@ -140,9 +140,9 @@ class Listing:
     def _collect(self, source: object) -> tuple[str, Directory]:
         """Return the place of the root, and its entries as a tree."""
         if isinstance(source, (str, os.PathLike)):
-            place = absolute_uri(source)
-            path = local_path(place)
-            return _reaching(place, lambda: _remote_tree(place)) if path is None else self._local(path, source)
+            location = absolute_uri(source)
+            path = local_path(location)
+            return _reaching(location, lambda: _remote_tree(location)) if path is None else self._local(path, source)
         if isinstance(source, Iterable) and not isinstance(source, (bytes, dict)):
             items = list(source)
             if all(isinstance(item, (str, os.PathLike)) for item in items):
@@ -170,15 +170,15 @@ class Listing:
             f"{show(os.fspath(source))}, which does not exist here. Check the spelling, or give the absolute path."
         )
 
-    def _list(self, places: list[str]) -> tuple[str, Directory]:
+    def _list(self, locations: list[str]) -> tuple[str, Directory]:
         """Return the tree of a list of files."""
-        paths = [local_path(place) for place in places]
+        paths = [local_path(location) for location in locations]
         local = [path for path in paths if path is not None]
-        if not places:
+        if not locations:
             return os.path.abspath(os.curdir), Directory("")  # noqa: PTH100
         if not local:
-            return _reaching(places[0], lambda: _remote_files_tree(places))
-        if len(local) < len(places):
+            return _reaching(locations[0], lambda: _remote_files_tree(locations))
+        if len(local) < len(locations):
             raise InvalidParameterError(
                 "`source` must list files of one file system; got local paths and URIs together. "
                 "Build the index from one and add the other."
@@ -207,7 +207,7 @@ class Listing:
         base, _, name = path.rpartition("/")
         tree = self._scan(path, lambda below, reason: self._skip(f"{name}/{below}", reason)).directory(path, "")
         above = Directory("")
-        place_below(above, name, renamed(tree, name))
+        add_below(above, name, renamed(tree, name))
         return base or "/", above
 
     def _files(self, paths: list[str], *, from_glob: bool = False) -> tuple[str, Directory]:
@@ -227,7 +227,7 @@ class Listing:
             elif path in directories:
                 tree = scan.directory(path, below)
                 if kind_of_directory(tree) is not None:
-                    place_below(top, below, tree)
+                    add_below(top, below, tree)
                 elif not from_glob:
                     raise InvalidParameterError(
                         f"`source` lists the directory {path!r}, which is not one table. "
@@ -235,7 +235,7 @@ class Listing:
                     )
             else:
                 stat = os.stat(path)  # noqa: PTH116
-                place_below(top, below, ListedFile(below, stat.st_size, stat.st_mtime_ns, explicit=True))
+                add_below(top, below, ListedFile(below, stat.st_size, stat.st_mtime_ns, explicit=True))
         return base, top
 
 
@@ -325,9 +325,9 @@ def _remote_tree(uri: str) -> tuple[str, Directory]:
     for item in sorted(filesystem.get_file_info(fs.FileSelector(base, recursive=True)), key=lambda info: info.path):
         below = item.path[len(base) :].lstrip("/")
         if item.type == fs.FileType.File:
-            place_below(top, below, ListedFile(below, item.size or 0, item.mtime_ns or 0))
+            add_below(top, below, ListedFile(below, item.size or 0, item.mtime_ns or 0))
         elif item.type == fs.FileType.Directory:
-            place_below(top, f"{below}/.", Directory(f"{below}/."))
+            add_below(top, f"{below}/.", Directory(f"{below}/."))
     return uri, top
 
 
@@ -350,8 +350,8 @@ def _remote_files_tree(uris: list[str]) -> tuple[str, Directory]:
             "credentials or options. Build the index from one place and add the others."
         )
     ((scheme, netloc, query),) = stores
-    place = f"{scheme}://{netloc}{base}{'?' if query else ''}{query}"
-    filesystem, path = open_root(place)
+    location = f"{scheme}://{netloc}{base}{'?' if query else ''}{query}"
+    filesystem, path = open_root(location)
     relative = [unquote(part.path[len(base) :]).lstrip("/") for part in parts]
     infos = filesystem.get_file_info([f"{path.rstrip('/')}/{below}" for below in relative])
     top = Directory("")
@@ -361,5 +361,5 @@ def _remote_files_tree(uris: list[str]) -> tuple[str, Directory]:
             raise InvalidParameterError(
                 f"`source` lists {shown!r}, which is not a file. Remove it, or give the directory alone."
             )
-        place_below(top, below, ListedFile(below, info.size or 0, info.mtime_ns or 0, explicit=True))
-    return place, top
+        add_below(top, below, ListedFile(below, info.size or 0, info.mtime_ns or 0, explicit=True))
+    return location, top

@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 
 from dfjoin._optional import import_optional
 from dfjoin.errors import InvalidParameterError, TableReadError
-from dfjoin.sources.database_server import full_uri, path_of_table, place_of, quoted, safe_text, shared_session
+from dfjoin.sources.database_server import full_uri, location_of, path_of_table, quoted, safe_text, shared_session
 from dfjoin.sources.roots import fingerprint_text
 from dfjoin.sources.server_table import ServerTable, about_table, name_in_queries
 from dfjoin.sources.table_reader import TableFile, TableReader, with_reasons
@@ -123,9 +123,9 @@ def _arguments(uri: str) -> dict[str, Any]:
     return {**{name: value for name, value in given.items() if value}, "port": parts.port or 0, **options}
 
 
-def place_of_mysql(given: str | Callable[[], str]) -> str:
+def location_of_mysql(given: str | Callable[[], str]) -> str:
     """Return the URI of a database, or of a server whose databases are all read, without credentials and options."""
-    return place_of(given, "mysql", needs_database=False)
+    return location_of(given, "mysql", needs_database=False)
 
 
 def _server_of(root: Root) -> _MysqlServer:

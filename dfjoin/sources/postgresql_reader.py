@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 
 from dfjoin._optional import import_optional
 from dfjoin.errors import TableReadError
-from dfjoin.sources.database_server import full_uri, path_of_table, place_of, quoted, safe_text, shared_session
+from dfjoin.sources.database_server import full_uri, location_of, path_of_table, quoted, safe_text, shared_session
 from dfjoin.sources.roots import fingerprint_text
 from dfjoin.sources.server_table import ServerTable, about_table, name_in_queries
 from dfjoin.sources.table_reader import TableFile, TableReader, with_reasons
@@ -129,9 +129,9 @@ def _server_of(root: Root) -> _PostgresServer:
     return _PostgresServer(root.uri) if moment is None else moment.server()
 
 
-def place_of_postgresql(given: str | Callable[[], str]) -> str:
+def location_of_postgresql(given: str | Callable[[], str]) -> str:
     """Return the URI of a database without credentials and options; they are remembered in this process."""
-    return place_of(given, "postgresql")
+    return location_of(given, "postgresql")
 
 
 def tables_of_postgresql(root: Root) -> Iterator[TableSource]:

@@ -24,11 +24,11 @@ from dfjoin.types import Root, TableSource
 _LOCAL_FILES = fs.LocalFileSystem()
 
 
-def local_path(place: str) -> str | None:
+def local_path(location: str) -> str | None:
     """Return the path on this machine that a path or ``file://`` URI means, None for other URIs."""
-    if not is_uri(place):
-        return os.path.abspath(os.path.expanduser(place))  # noqa: PTH100, PTH111 (keeps links as given)
-    parts = urlsplit(place)
+    if not is_uri(location):
+        return os.path.abspath(os.path.expanduser(location))  # noqa: PTH100, PTH111 (keeps links as given)
+    parts = urlsplit(location)
     return unquote(parts.path) if parts.scheme == "file" else None
 
 
@@ -160,9 +160,9 @@ def is_below(path: str, real_base: str) -> bool:
     return real == real_base or real.startswith(real_base.rstrip(os.sep) + os.sep)
 
 
-def absolute_uri(place: str | os.PathLike[str]) -> str:
+def absolute_uri(location: str | os.PathLike[str]) -> str:
     """Return the absolute path of a local place, the URI itself of a remote one."""
-    text = os.fspath(place)
+    text = os.fspath(location)
     if isinstance(text, bytes):
         text = os.fsdecode(text)
     path = local_path(text)

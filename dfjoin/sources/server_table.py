@@ -57,10 +57,10 @@ class ServerTable:
             Makes a column of a type of what a batch of the session holds of it.
         fingerprint : callable
         """
-        place = name_in_queries(self.file.source)
+        asked = name_in_queries(self.file.source)
 
         def select(selected: str, names: list[str], rest: str) -> Iterator[pa.RecordBatch]:
-            for cells in self.server.batches(f"SELECT {selected} FROM {place} {rest}"):
+            for cells in self.server.batches(f"SELECT {selected} FROM {asked} {rest}"):
                 found = zip(names, cells, strict=True)
                 yield pa.record_batch([typed(one, self.schema.field(name).type) for name, one in found], names=names)
 

@@ -49,7 +49,7 @@ class _Base:
             head = stream.read(20)
         if head and head[:16] != b"SQLite format 3\0":
             raise TableReadError("it is no database of SQLite, or is encrypted")
-        path, option = self._place_of(path) if head[18:19] == b"\2" else (path, "mode=ro")
+        path, option = self._opened_path(path) if head[18:19] == b"\2" else (path, "mode=ro")
         self._connection = sqlite3.connect(
             f"file:{quote(path)}?{option}", uri=True, isolation_level=None, check_same_thread=False
         )
@@ -60,7 +60,7 @@ class _Base:
             self.rows(f"PRAGMA {setting}")
         self.rows("BEGIN")
 
-    def _place_of(self, path: str) -> tuple[str, str]:
+    def _opened_path(self, path: str) -> tuple[str, str]:
         """Return where a database with a write-ahead log is read from, and how.
 
         Log and index of the log, ``-wal`` and ``-shm``, are there as long as a process has the database open, even if
@@ -168,25 +168,25 @@ def _declared(base: _Base, table: str, file: str) -> DeclaredKeys:
         if is_unique and not is_partial and None not in columns:  # an expression has no name
             keys += [(index, name) for name in columns]
     rows = [(constraint, column, "", "") for constraint, column in keys]
-    for number, place, other, own, key, *_ in sorted(base.rows(f"PRAGMA foreign_key_list({quoted(table)})")):
+    for number, position, other, own, key, *_ in sorted(base.rows(f"PRAGMA foreign_key_list({quoted(table)})")):
         there = _declared_name(base, "sqlite_master", other)
         if key is not None:
             keys_there = [_declared_name(base, f"pragma_table_info({literal(there)})", key)]
         else:
-            keys_there = _primary_key(base, there)[place : place + 1]
+            keys_there = _primary_key(base, there)[position : position + 1]
         rows += [(str(number), own, f"{file}/{there}", name) for name in keys_there]
     return group_constraints(rows)
 
 
-def _declared_name(base: _Base, place: str, name: str) -> str:
+def _declared_name(base: _Base, source: str, name: str) -> str:
     """Return a name as it was declared, where it may be written in other case; that of no table or column as it is."""
-    found = base.rows(f"SELECT name FROM {place} WHERE name = {literal(name)} COLLATE NOCASE")
+    found = base.rows(f"SELECT name FROM {source} WHERE name = {literal(name)} COLLATE NOCASE")
     return found[0][0] if found else name
 
 
 def _primary_key(base: _Base, table: str) -> list[str]:
-    found = sorted((place, name) for _, name, _, _, _, place in base.rows(f"PRAGMA table_info({quoted(table)})"))
-    return [name for place, name in found if place]
+    found = sorted((position, name) for _, name, _, _, _, position in base.rows(f"PRAGMA table_info({quoted(table)})"))
+    return [name for position, name in found if position]
 
 
 def _array(values: tuple[Any, ...], type_: pa.DataType) -> pa.Array:

@@ -189,9 +189,9 @@ def tables_of_database(root: Root, kind: TableKind) -> Iterator[TableSource]:
     yield from _function_of(kind.name, "tables_of")(root)
 
 
-def place_of_database(given: str | Callable[[], str], kind: TableKind) -> str:
-    """Return the URI of a database without what is secret, by its ``place_of_<kind>``; `given` may return it."""
-    return _function_of(kind.name, "place_of")(given)
+def location_of_database(given: str | Callable[[], str], kind: TableKind) -> str:
+    """Return the URI of a database without what is secret, by its ``location_of_<kind>``; `given` may return it."""
+    return _function_of(kind.name, "location_of")(given)
 
 
 def _function_of(kind: str, what: str) -> Callable[..., Any]:

@@ -32,14 +32,14 @@ _ROWS_PER_BATCH = 1 << 16
 _LOOKED_AT = 100
 _NO_SHEETS = ("xl/sharedStrings", "xl/styles", "xl/media/")
 _FIRST_BYTES = (b"PK\x03\x04", b"\xd0\xcf\x11\xe0")
-_CELL_PLACE = re.compile(rb"\sr\s*=\s*[\"']([A-Za-z]*)(\d*)")
+_CELL_ADDRESS = re.compile(rb"\sr\s*=\s*[\"']([A-Za-z]*)(\d*)")
 _ODS_SHEET = re.compile(rb"<table:table[\s>]")
 _ODS_REPEAT = re.compile(rb"number-(row|column)s-repeated(?:\s*=\s*[\"'](\d{1,9})[\"'])?")
 _EMPTY_ODS_CELL = re.compile(
     rb"<table:(?:covered-)?table-cell(?:\s+(?!office:)[\w:.-]+=\"[^\"<>]*\")*\s*(?:/>|></table:[a-z-]*table-cell>)\s*"
 )
 _CELL = re.compile(rb"<(?:\w+:)?c[\s/>]")
-_FAR_PLACE = r"\sr\s*=\s*[\"'](?:[A-Za-z]{3}|[B-Zb-z][A-Za-z]|[A-Za-z]{0,2}\d{6})"
+_FAR_ADDRESS = r"\sr\s*=\s*[\"'](?:[A-Za-z]{3}|[B-Zb-z][A-Za-z]|[A-Za-z]{0,2}\d{6})"
 """Behind the 52nd column, or below row 99,999: cells before these are few enough in any case."""
 
 
@@ -64,14 +64,14 @@ def members_of_workbook(file: TableFile) -> Iterator[Member]:
                     sheet = book.get_sheet_by_name(name)
                     rows = sheet.to_python()
                     merged = _merged(sheet, len(rows[0]) if rows else 0)
-                    places = _places(rows, file, merged)
+                    ranges = _cell_ranges(rows, file, merged)
             except TableReadError as error:
                 yield Member(name, partial(_refuse, error))
                 continue
-            for number, (place, written) in enumerate(places, 1):
+            for number, (area, written) in enumerate(ranges, 1):
                 own = name if number == 1 else f"{name}/{number}"
-                _fill_merged(rows, merged, place[0] + written.n_lines, place[2])
-                yield Member(own, partial(_open_cells, file, rows, place, written))
+                _fill_merged(rows, merged, area[0] + written.n_lines, area[2])
+                yield Member(own, partial(_open_cells, file, rows, area, written))
 
 
 def _merged(sheet: Any, width: int) -> list[_Cells]:
@@ -126,14 +126,14 @@ def _check_size(stream: pa.NativeFile) -> None:
                 raise TableReadError("it is a binary workbook, whatever its name says; save it as .xlsx")
             if entry.filename.startswith("xl/") and not entry.filename.startswith(_NO_SHEETS):
                 with archive.open(entry) as sheet:
-                    _check_places(sheet)
+                    _check_addresses(sheet)
             elif entry.filename == "content.xml":
                 with archive.open(entry) as sheets:
                     _check_repeats(sheets)
 
 
-def _check_places(sheet: Any) -> None:
-    """Refuse a sheet by the places of its cells; long ones of few columns are looked at once more, in all rows."""
+def _check_addresses(sheet: Any) -> None:
+    """Refuse a sheet by the addresses of its cells; long ones of few columns are looked at once more, in all rows."""
     if not _is_small(sheet, 52, 99_999):
         sheet.seek(0)
         if not _is_small(sheet, 0, 0):
@@ -141,16 +141,16 @@ def _check_places(sheet: Any) -> None:
 
 
 def _is_small(sheet: Any, width: int, height: int) -> bool:
-    """Tell whether the cells between the first and the last are few; places may be written in any way that XML has.
+    """Tell whether the cells between the first and the last are few; addresses may be written in any way that XML has.
 
     Only cells outside of `width` and `height` are looked for, up to the first one.
     """
     rest, loose, is_far = b"", 0, not height
     while block := sheet.read(1 << 20):
         block = rest + block
-        is_far = is_far or pc.any(pc.match_substring_regex(pa.array([block], pa.binary()), _FAR_PLACE)).as_py()
+        is_far = is_far or pc.any(pc.match_substring_regex(pa.array([block], pa.binary()), _FAR_ADDRESS)).as_py()
         if is_far:
-            found = _CELL_PLACE.findall(block)
+            found = _CELL_ADDRESS.findall(block)
             width = max([width, *(_number(letters) for letters in {letters for letters, _ in found})])
             height = max([height, *(int(row or 0) for row in {row[:9] for _, row in found})])
             loose += max(0, len(_CELL.findall(block)) - sum(letters != b"" for letters, _ in found))  # without a place
@@ -225,14 +225,14 @@ class _Stretch:
         return _texts(rows, (self.first, self.left, self.end, self.right))
 
 
-def _places(rows: list[list[Any]], file: TableFile, merged: list[_Cells]) -> list[tuple[_Cells, HeaderRows]]:
+def _cell_ranges(rows: list[list[Any]], file: TableFile, merged: list[_Cells]) -> list[tuple[_Cells, HeaderRows]]:
     """Return where the tables of a sheet are (row, column, row after, column after), from the header on."""
     if isinstance(file.written, Dialect) and file.written.cells:
         known = file.written
         top, left, end, right = known.cells
         return [((top, left, end, right), HeaderRows(0, known.header_lines))] * _number_of(file.member)
     given = None if isinstance(file.written, Dialect) else file.written.header
-    places = []
+    ranges = []
     for stretches in _tables(_stretches(rows), rows):
         first, end = stretches[0].first, stretches[-1].end
         left, right = min(s.left for s in stretches), max(s.right for s in stretches)
@@ -242,8 +242,8 @@ def _places(rows: list[list[Any]], file: TableFile, merged: list[_Cells]) -> lis
         if named is not None:
             is_two = given is None and named + 2 < end and _has_two_lines(rows[named : named + 2], merged, named)
             n_lines = 2 if is_two and header.n_lines else header.n_lines
-            places.append(((named, left, end, right), replace(header, first=0, n_lines=n_lines)))
-    return places
+            ranges.append(((named, left, end, right), replace(header, first=0, n_lines=n_lines)))
+    return ranges
 
 
 def _has_two_lines(lines: list[list[Any]], merged: list[_Cells], named: int) -> bool:
@@ -328,9 +328,9 @@ def _begins(stretch: _Stretch, before: _Stretch, rows: list[list[Any]]) -> bool:
     return is_other or any(kind_of_cell(cell) in (CellKind.NUMBER, CellKind.DATE) for row in data for cell in row)
 
 
-def _texts(rows: list[list[Any]], place: _Cells) -> list[list[str]]:
+def _texts(rows: list[list[Any]], area: _Cells) -> list[list[str]]:
     """Return the first rows of some cells as the sniffer takes them: titles above a table are rows of one cell."""
-    top, left, end, right = place
+    top, left, end, right = area
     texts: list[list[str]] = []
     is_above = right - left > 1
     for row in rows[top : min(end, top + _LOOKED_AT)]:
@@ -356,9 +356,9 @@ def _text(cell: Any) -> str:
     return cell.isoformat() if isinstance(cell, (datetime.date, datetime.time)) else str(cell)
 
 
-def _open_cells(file: TableFile, rows: list[list[Any]], place: _Cells, header: HeaderRows) -> TableReader:
+def _open_cells(file: TableFile, rows: list[list[Any]], area: _Cells, header: HeaderRows) -> TableReader:
     """Open the cells of a table; a column of cells of one type has that type, any other is text."""
-    top, left, end, right = place
+    top, left, end, right = area
     if right - left > file.wanted.limit:
         raise max_columns_error(file.wanted.limit)
     if left or right < len(rows[top]):
@@ -378,7 +378,7 @@ def _open_cells(file: TableFile, rows: list[list[Any]], place: _Cells, header: H
             table = pa.table(columns, names=wanted) if columns else pa.table({})
             yield from table.to_batches(_ROWS_PER_BATCH)
 
-    dialect = Dialect(header_lines=header.n_lines, cells=place, doubt=header.doubt)
+    dialect = Dialect(header_lines=header.n_lines, cells=area, doubt=header.doubt)
     return TableReader(names, dialect, batches, file.fingerprint)
 
 

@@ -30,7 +30,7 @@ from dfjoin.ingest.driver import write_segments
 from dfjoin.ingest.embed_driver import embed_new
 from dfjoin.ingest.engine import LateEngine
 from dfjoin.ingest.row_spool import TableSpool
-from dfjoin.ingest.source import Input, TableJob, frames_place, gather
+from dfjoin.ingest.source import Input, TableJob, frames_directory, gather
 from dfjoin.sources.database_server import one_snapshot
 from dfjoin.sources.readers import current_fingerprint
 from dfjoin.sources.table_kinds import KINDS
@@ -71,7 +71,7 @@ def add(
     check.check_choice(reads_all, "full", (True, False))
     base = read_manifest(path)
     here = [replace(root, uri=moved.get(root.id, root.uri)) for root in base.roots]
-    with Uncommitted(path) as written, frames_place(path, options.keep_data) as frames, one_snapshot():
+    with Uncommitted(path) as written, frames_directory(path, options.keep_data) as frames, one_snapshot():
         engine = LateEngine(options.engine, options.spark, options.progress, _INLINE_BELOW, options.workers)
         reader = engine.spark_reader(base.settings)
         given = gather(options.source, here, reader, frames, written, base.settings)

@@ -78,12 +78,12 @@ def describe_table(snapshot: Snapshot, name: str) -> dict[str, Any]:
     records = segment.catalog.columns().slice(record["first_column"], record["n_columns"])
     order = np.argsort(records.field("position").to_numpy(), kind="stable")
     columns = _columns_table(records.take(pa.array(order)), pa.array([name] * len(records), pa.string())).to_pandas()
-    told = {key: record[key] for key in ("n_rows", "n_columns", "size", "format")}
+    shown = {key: record[key] for key in ("n_rows", "n_columns", "size", "format")}
     root = snapshot.root_of(record["root"]).uri
     dialect = read_dialect(record)
     return {
         "table": name,
-        **told,
+        **shown,
         "dialect": "" if dialect is None else str(dialect),
         "root": root,
         "columns": columns.drop(columns="table"),
@@ -156,24 +156,24 @@ def _skipped(snapshot: Snapshot) -> list[dict[str, str]]:
     A table that has been read since is not listed. One that was read before is: the index has it as it was then.
     """
     latest: dict[str, tuple[int, int, str]] = {}
-    for place, segment in enumerate(snapshot.segments):
+    for position, segment in enumerate(snapshot.segments):
         for r in segment.catalog.skipped().to_pylist():
-            latest[r["name"]] = max(latest.get(r["name"], (-1, 0, "")), (r["mtime_ns"], place, r["reason"]))
+            latest[r["name"]] = max(latest.get(r["name"], (-1, 0, "")), (r["mtime_ns"], position, r["reason"]))
     listed = []
     for name in sorted(latest):
-        mtime_ns, place, reason = latest[name]
+        mtime_ns, position, reason = latest[name]
         read = _last_read(snapshot, name)
-        if reason and (read is None or read < (mtime_ns, place)):
+        if reason and (read is None or read < (mtime_ns, position)):
             listed.append({"name": name, "reason": reason})
     return listed
 
 
 def _last_read(snapshot: Snapshot, name: str) -> tuple[int, int] | None:
     """Return when the file of a table was modified, and the place of its segment; None if there is no such table."""
-    for place, segment in enumerate(snapshot.segments):
+    for position, segment in enumerate(snapshot.segments):
         number = segment.find_alive_table(name)
         if number >= 0:
-            return segment.catalog.table_record(number)["mtime_ns"], place
+            return segment.catalog.table_record(number)["mtime_ns"], position
     return None
 
 
@@ -195,7 +195,7 @@ def summarize(snapshot: Snapshot) -> dict[str, Any]:
         "parts": _parts(snapshot),
         "segments": [{"id": s.meta.id, "bytes": s.meta.size, **s.meta.counts} for s in snapshot.segments],
         "settings": manifest.settings.to_dict(),
-        "roots": snapshot.places(),
+        "roots": snapshot.locations(),
         "skipped": skipped,
         "skipped_reasons": reasons,
         "n_doubtful": len(doubtful),
@@ -215,7 +215,7 @@ def _parts(snapshot: Snapshot) -> dict[str, int]:
 def snapshot_html(snapshot: Snapshot) -> str:
     """Write what an index holds as a card, for notebooks."""
     items = [(name.replace("_", " "), f"{number:,}") for name, number in snapshot.manifest.counts.items()]
-    items.append(("roots", ", ".join(_html.escape(place) for place in snapshot.places().values())))
+    items.append(("roots", ", ".join(_html.escape(location) for location in snapshot.locations().values())))
     lines = ['df.discover_joinable("column", lake)', 'lake.search("words")']
     head = f'{_html.escape(snapshot.path)} <span class="soft">version {snapshot.version}</span>'
     return _html.page([_html.card(head, [_html.pairs(items), *map(_html.code, lines)])])

@@ -13,11 +13,11 @@ from dfjoin.errors import InvalidTypeError, TableNotFoundError, did_you_mean, sh
 from dfjoin.index.catalog import find_root
 from dfjoin.index.commit import read_manifest
 from dfjoin.index.manifest import Manifest
-from dfjoin.index.mirror import index_place, index_uri, mirror_of
+from dfjoin.index.mirror import index_path, index_uri, mirror_of
 from dfjoin.index.segment import Segment, SegmentPool
 from dfjoin.sources.database_server import uri_of
 from dfjoin.sources.roots import catalogued_source, open_root
-from dfjoin.sources.table_kinds import kind_of_scheme, place_of_database
+from dfjoin.sources.table_kinds import kind_of_scheme, location_of_database
 from dfjoin.types import IndexSettings, Root, TableSource
 
 
@@ -29,7 +29,7 @@ def index_directory(index: str | os.PathLike[str]) -> Path:
     InvalidTypeError, InvalidParameterError
         If it is no path, or a URI that cannot be opened.
     """
-    return index_place(index)
+    return index_path(index)
 
 
 def open_snapshot(
@@ -48,16 +48,16 @@ def _checked_roots(roots: Any) -> dict[str, str]:
         return {}
     if not isinstance(roots, Mapping):
         raise InvalidTypeError(f"`roots` must map names of roots to their new places, got {check.show(roots)}")
-    return {name: _without_credentials(place) for name, place in roots.items()}
+    return {name: _without_credentials(location) for name, location in roots.items()}
 
 
-def _without_credentials(place: Any) -> str:
+def _without_credentials(location: Any) -> str:
     """Return a place without what is secret, which is remembered in this process."""
-    uri = uri_of(place) if callable(place) else place
+    uri = uri_of(location) if callable(location) else location
     kind = kind_of_scheme(uri) if isinstance(uri, str) else None
     if kind is not None and not kind.endings:
-        return place_of_database(place, kind)
-    checked = check.check_path(place, "roots")
+        return location_of_database(location, kind)
+    checked = check.check_path(location, "roots")
     if checked != check.strip_credentials(checked):
         open_root(checked)
     return check.strip_credentials(checked)
@@ -117,10 +117,10 @@ class Snapshot:
             )
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return open_snapshot, (self.place, self.version, self.moved)
+        return open_snapshot, (self.location, self.version, self.moved)
 
     @property
-    def place(self) -> str:
+    def location(self) -> str:
         """Where another process opens the index: its absolute path, or its URI on another file system."""
         return index_uri(self.path.absolute())
 
@@ -157,7 +157,7 @@ class Snapshot:
         """Return a root of the index at its present place."""
         return self._moved_root(find_root(self.manifest.roots, root_id))
 
-    def places(self) -> dict[str, str]:
+    def locations(self) -> dict[str, str]:
         """Return the present place of each root, by name; by its old place for a root without a name."""
         return {old.name or old.uri: new.uri for old, new in zip(self.manifest.roots, self.roots, strict=True)}
 
@@ -167,8 +167,8 @@ class Snapshot:
         return {root.id: self._moved_root(root).uri for root in roots if (root.name or root.uri) in self.moved}
 
     def _moved_root(self, root: Root) -> Root:
-        place = self.moved.get(root.name or root.uri)
-        return root if place is None else replace(root, uri=os.fspath(place))
+        location = self.moved.get(root.name or root.uri)
+        return root if location is None else replace(root, uri=os.fspath(location))
 
     def source_of(self, record: dict[str, Any]) -> TableSource:
         """Return where the table of a catalogue record is read from."""

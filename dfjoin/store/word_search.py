@@ -176,11 +176,11 @@ def _hits(field: _Field, word: str) -> tuple[NDArray[np.int64], NDArray[np.float
     return texts[is_wanted], weight[is_wanted]
 
 
-def _continues(data: NDArray[np.uint8], places: NDArray[np.int64], text: bytes) -> NDArray[np.bool_]:
+def _continues(data: NDArray[np.uint8], positions: NDArray[np.int64], text: bytes) -> NDArray[np.bool_]:
     """Tell at which places a text stands."""
-    is_there = np.ones(places.size, bool)
-    for place, byte in enumerate(text):
-        is_there &= data[np.minimum(places + place, data.size - 1)] == byte
+    is_there = np.ones(positions.size, bool)
+    for position, byte in enumerate(text):
+        is_there &= data[np.minimum(positions + position, data.size - 1)] == byte
     return is_there
 
 

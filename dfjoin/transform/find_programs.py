@@ -301,8 +301,8 @@ def _joins_all(one: AcceptedPrograms, direction: Direction, pair: ColumnPair, ta
     Those of one column need not join all, where it is looked at with another one beside it: they read all of the keys.
     """
     known, asked = (
-        sides if way == "left_to_right" else sides[::-1]
-        for way, sides in (
+        sides if direction == "left_to_right" else sides[::-1]
+        for direction, sides in (
             (one.direction, ({one.pair.main.name}, set(one.target.columns))),
             (direction, ({pair.main.name}, set(target.columns))),
         )

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from dfjoin.containment.key_features import tell_roles, without_relations
+from dfjoin.containment.key_features import find_roles, without_relations
 from dfjoin.kernels.texts.header_words import UNSPECIFIC, NamedColumns
 from dfjoin.values.header_meaning import headers_of
 
@@ -31,4 +31,4 @@ def test_words_that_name_what_is_meant_are_counted(header, counted):
 def test_a_role_is_one_of_a_row_of_the_same_table(header, table, is_role):
     for change in (without_relations, lambda words: words):
         columns = NamedColumns(change(headers_of([header])), headers_of([table]), np.zeros(1, np.int64))
-        assert tell_roles(columns).tolist() == [is_role]
+        assert find_roles(columns).tolist() == [is_role]

@@ -16,7 +16,7 @@ from dfjoin.index import commit as commit_module
 from dfjoin.index import mirror as module
 from dfjoin.index.commit import read_manifest
 from dfjoin.index.file_store import FileStore
-from dfjoin.index.mirror import index_place, index_uri, mirror_of
+from dfjoin.index.mirror import index_path, index_uri, mirror_of
 from dfjoin.ingest import source as source_module
 from tests.conftest import PROJECT
 
@@ -143,7 +143,7 @@ def test_what_was_committed_stays_although_the_answer_was_lost(uri, monkeypatch,
 
 
 def test_what_is_not_committed_is_removed_there(uri, tmp_path, monkeypatch):
-    mirror = mirror_of(index_place(uri))
+    mirror = mirror_of(index_path(uri))
     write = mirror.store.write
 
     def fail(name, content):
@@ -302,7 +302,7 @@ def test_a_uri_that_cannot_be_opened(wrong):
     with pytest.raises(
         InvalidParameterError, match=r"`index` must be a path, or a URI that pyarrow\.fs opens"
     ) as caught:
-        index_place(wrong)
+        index_path(wrong)
     assert "secret" not in str(caught.value)
 
 
@@ -312,7 +312,7 @@ def test_a_cache_that_cannot_be_written_is_told(uri, tmp_path, monkeypatch):
     monkeypatch.setattr("pathlib.Path.home", lambda: tmp_path / "file")
     monkeypatch.setattr("tempfile.gettempdir", lambda: str(tmp_path / "file"))
     with pytest.raises(InvalidParameterError, match="none can be written; set DFJOIN_CACHE_DIR to one"):
-        index_place(uri)
+        index_path(uri)
 
 
 def test_the_cache_is_bounded(tmp_path, cache, monkeypatch):
@@ -321,7 +321,7 @@ def test_the_cache_is_bounded(tmp_path, cache, monkeypatch):
     places = []
     for number, uri in enumerate(uris[:2]):
         make(uri)
-        places.append(index_place(uri))
+        places.append(index_path(uri))
         os.utime(places[-1].with_suffix(".uri"), (number, number))
     monkeypatch.setenv("DFJOIN_CACHE_BYTES", "10")
     make(uris[2])
@@ -329,14 +329,14 @@ def test_the_cache_is_bounded(tmp_path, cache, monkeypatch):
     monkeypatch.setattr(module, "_mirrors", {})
     size = sum(path.stat().st_size for path in places[1].rglob("*") if path.is_file())
     monkeypatch.setenv("DFJOIN_CACHE_BYTES", str(int(2.5 * size)))  # room for two
-    index_place(uris[2])
+    index_path(uris[2])
     assert [place.exists() for place in places] == [False, True]
     lake = dfjoin.open_lake(uris[0])
     assert QUERY.discover_joinable("c", lake, rank="matched")["matched"].tolist() == [2, 1]
     monkeypatch.setattr(module, "_mirrors", {})
     monkeypatch.setenv("DFJOIN_CACHE_BYTES", "10 GB")
     with pytest.raises(InvalidParameterError, match="`DFJOIN_CACHE_BYTES` must be a number of bytes, got '10 GB'"):
-        index_place(uris[0])
+        index_path(uris[0])
 
 
 def test_an_index_opens_while_another_process_removes_its_scratch_from_the_mirror(uri, monkeypatch):

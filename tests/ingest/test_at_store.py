@@ -11,7 +11,7 @@ from dfjoin.errors import InvalidParameterError
 from dfjoin.index import mirror as module
 from dfjoin.index.commit import scratch_directory
 from dfjoin.index.components import make_directories, run_directory
-from dfjoin.index.mirror import index_place
+from dfjoin.index.mirror import index_path
 from dfjoin.ingest import at_store, embed_driver
 from dfjoin.ingest.at_store import store_place
 from dfjoin.ingest.requests import compact_request, merge_request, read_meta, read_segment, run_request
@@ -50,7 +50,7 @@ def test_runs_and_segments_are_written_where_the_index_lies(tmp_path, elsewhere)
     _, tables, _ = list_tables(tmp_path / "data")
     there = tmp_path / "there"
     elsewhere("driver")
-    index = index_place(f"local://{there}")
+    index = index_path(f"local://{there}")
     make_directories(index)
     assert store_place(tmp_path / "x") is None
     with scratch_directory(index, "build") as work:
@@ -105,7 +105,7 @@ def test_what_fails_sends_nothing(tmp_path, elsewhere):
     (tmp_path / "b.parquet").write_bytes(b"no table")
     _, tables, _ = list_tables(tmp_path / "b.parquet")
     elsewhere("driver")
-    index = index_place(f"local://{tmp_path / 'there'}")
+    index = index_path(f"local://{tmp_path / 'there'}")
     with scratch_directory(index, "build") as work:
         store = store_place(work)
         elsewhere("worker")

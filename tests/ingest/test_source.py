@@ -12,7 +12,7 @@ from pyarrow import parquet
 import dfjoin
 from dfjoin.errors import InvalidParameterError, InvalidTypeError
 from dfjoin.index.commit import Uncommitted
-from dfjoin.ingest.source import Input, frames_place, gather, root_for
+from dfjoin.ingest.source import Input, frames_directory, gather, root_for
 from dfjoin.types import IndexSettings, Root
 
 FRAME = pd.DataFrame({"a": ["x", "y"]})
@@ -81,9 +81,9 @@ def test_frames_are_written_where_they_are_kept(tmp_path):
 
 
 def test_frames_that_are_not_kept_lie_elsewhere_for_a_while(tmp_path):
-    with frames_place(tmp_path, True) as place:
+    with frames_directory(tmp_path, True) as place:
         assert place == tmp_path / "frames"
-    with frames_place(tmp_path, False) as place:
+    with frames_directory(tmp_path, False) as place:
         assert place.is_dir() and tmp_path not in place.parents
     assert not place.exists()
 

@@ -18,7 +18,7 @@ import pytest
 import dfjoin
 from dfjoin.errors import InvalidParameterError, TableReadError
 from dfjoin.sources import postgresql_reader, sqlite_reader
-from dfjoin.sources.database_server import one_snapshot, place_of, safe_text
+from dfjoin.sources.database_server import location_of, one_snapshot, safe_text
 from dfjoin.sources.listing import Listing
 from dfjoin.sources.readers import open_table, tables_of
 from dfjoin.store import table as store_table
@@ -305,9 +305,9 @@ def test_what_is_no_database_has_a_reason(tmp_path, monkeypatch):
 def test_a_password_that_is_not_quoted_is_refused_and_not_shown(given):
     for scheme in ("postgresql", "mysql"):
         with pytest.raises(InvalidParameterError, match="got one that cannot be taken apart; write signs") as caught:
-            place_of(given, scheme)
+            location_of(given, scheme)
         assert "s3" not in str(caught.value)
-    assert place_of("postgresql://u:s%2F3%23%40@[::1]:5/a%40b?x=1", "postgresql") == "postgresql://[::1]:5/a%40b"
+    assert location_of("postgresql://u:s%2F3%23%40@[::1]:5/a%40b?x=1", "postgresql") == "postgresql://[::1]:5/a%40b"
 
 
 def test_no_secret_of_a_uri_is_in_an_error():
@@ -425,7 +425,7 @@ def test_types_of_postgresql(server, tmp_path):
     values = ", ".join(f"'{text}'" for text in [*texts, "{1,NULL}"])
     nulls = ", ".join(["NULL"] * len(TYPES))
     execute(server, f"CREATE TABLE types ({columns})", f"INSERT INTO types VALUES ({values}), ({nulls})")
-    root = dfjoin.types.Root(0, "postgres", postgresql_reader.place_of_postgresql(server), "database")
+    root = dfjoin.types.Root(0, "postgres", postgresql_reader.location_of_postgresql(server), "database")
     (source,) = [s for s in postgresql_reader.tables_of_postgresql(root) if s.name == "types"]
     table = pa.Table.from_batches(open_table(source).batches())
     found = {type_: (table[f"c{n}"].to_pylist(), table[f"c{n}"].type) for n, type_ in enumerate(TYPES)}
@@ -460,7 +460,7 @@ def test_further_types_of_postgresql(server):
     cells = ", ".join(cell for cell, _, _ in values.values())
     creates = [f"CREATE {kind}" for kind in kinds]
     execute(server, *creates, f"CREATE TABLE further ({columns})", f"INSERT INTO further VALUES ({cells})")
-    root = dfjoin.types.Root(0, "postgres", postgresql_reader.place_of_postgresql(server), "database")
+    root = dfjoin.types.Root(0, "postgres", postgresql_reader.location_of_postgresql(server), "database")
     (source,) = [s for s in postgresql_reader.tables_of_postgresql(root) if s.name == "further"]
     table = pa.Table.from_batches(open_table(source).batches())
     for n, (kind, (_, value, type_)) in enumerate(values.items()):
@@ -490,7 +490,7 @@ def test_the_zoo_in_postgresql(server):
     kind = "CREATE TYPE kind AS ENUM ('kind 0', 'kind 1', 'kind 2')"
     execute(server, "SET timezone = 'UTC'", kind)
     execute(server, *zoo.sql_statements(table, zoo.POSTGRESQL_TYPES, '"', "'\\x{}'"))
-    root = dfjoin.types.Root(0, "postgres", postgresql_reader.place_of_postgresql(server), "database")
+    root = dfjoin.types.Root(0, "postgres", postgresql_reader.location_of_postgresql(server), "database")
     (source,) = [s for s in postgresql_reader.tables_of_postgresql(root) if s.name == "zoo"]
     found = pa.Table.from_batches(open_table(source).batches())
     differ = {c for c in table.column_names if found[c].to_pylist() != table[c].to_pylist()}
@@ -533,7 +533,7 @@ def test_postgresql_of_one_moment_with_its_keys(server, tmp_path, monkeypatch):
             some = frame.auto_join(lake, on=name, tables="children")
         pd.testing.assert_frame_equal(some, whole)
         assert "more" in some.columns and " IN (" in sent[-1] and len(sent) == 2, name
-    root = dfjoin.types.Root(0, "postgres", postgresql_reader.place_of_postgresql(server), "database")
+    root = dfjoin.types.Root(0, "postgres", postgresql_reader.location_of_postgresql(server), "database")
     lost = dfjoin.types.TableSource("t", root, "public/gone", "postgresql", 0, 0)
     with pytest.raises(TableReadError, match="there is no such table in the database"):
         open_table(lost)

@@ -101,7 +101,7 @@ def build(source, tmp_path, **options):
 
 
 def sources_of(uri):
-    root = dfjoin.types.Root(0, "base", mysql_reader.place_of_mysql(uri), "database")
+    root = dfjoin.types.Root(0, "base", mysql_reader.location_of_mysql(uri), "database")
     return {source.name: source for source in mysql_reader.tables_of_mysql(root)}
 
 

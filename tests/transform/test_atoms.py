@@ -18,9 +18,9 @@ def test_every_way_makes_its_outputs_and_these_occur_in_all_targets(examples, is
     targets = tuple(target if is_exact else target.lower() for _, target in examples)
     for atom in find_atoms(rows, targets, is_exact=is_exact):
         assert all(out in target for out, target in zip(atom.outputs, targets, strict=True))
-        assert [weight for weight, _ in atom.ways] == sorted(weight for weight, _ in atom.ways)
-        assert atom.weight == atom.ways[0][0]
-        for _, piece in atom.ways:
+        assert [weight for weight, _ in atom.alternatives] == sorted(weight for weight, _ in atom.alternatives)
+        assert atom.weight == atom.alternatives[0][0]
+        for _, piece in atom.alternatives:
             made = [Program(("x",), (piece,))(*row) for row in rows]
             assert [m if is_exact or m is None else m.lower() for m in made] == list(atom.outputs)
 

@@ -22,7 +22,7 @@ def test_rows_and_shares_are_those_of_equality():
     found = outcome(["x", None, "y", "x", "z", ""], ["y", "x", "w", "v"])
     names = found.target.values()
     assert [names[i] if i >= 0 else None for i in found.row_targets] == ["x", None, "y", "x", None, None]
-    assert (found.n_joined, found.n_reached) == (2, 2)
+    assert (found.n_joined, found.n_target_joined) == (2, 2)
     assert (found.source_coverage, found.target_coverage) == (pytest.approx(2 / 3), 0.5)
     assert found.score == found.source_coverage + found.target_coverage
 
@@ -46,7 +46,7 @@ def test_source_values_that_meet_in_one_target_value_count_as_wrong_where_chance
     first_letter = Program(("a",), (Extract(0, (Slice(0, 1),)),))
     found = outcome([f"{a}{b}" for a in "abcd" for b in "xyz"] + ["nn", "oo", "pp"], list("abcd"), first_letter)
     assert found.n_joined == 12
-    assert found.n_reached == 4
+    assert found.n_target_joined == 4
     assert found.precision < 0.5
 
 

@@ -23,5 +23,5 @@ def test_deep_ways_are_for_examples_alone(texts, targets, steps):
 
 
 def test_no_character_is_replaced_by_two():
-    ways = rewritings(("abab", "cd"), ("xyzy", "cd"), computes=True, is_deep=True)
-    assert not any(steps[0].operator is Translate for steps in ways)
+    candidates = rewritings(("abab", "cd"), ("xyzy", "cd"), computes=True, is_deep=True)
+    assert not any(steps[0].operator is Translate for steps in candidates)

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dfjoin.programs.number_operators import NthNumber, RoundTo
-from dfjoin.transform.compose.roundings import find_numbers, fit_roundings, number_ways
+from dfjoin.transform.compose.roundings import find_numbers, fit_roundings, number_steps
 
 
 def run(steps, text):
@@ -31,8 +31,11 @@ def test_roundings_are_learned(numbers, written, number, expected):
 
 
 def test_ranges_begin_at_multiples():
-    ways = list(number_ways(["40.88", "27.95"], ["40-45", "25-30"], [NthNumber(0)]))
-    assert [way[1][1] for way in ways[:2]] == [RoundTo("0", "5", "floor", "0"), RoundTo("0", "5", "floor", "5")]
+    candidates = list(number_steps(["40.88", "27.95"], ["40-45", "25-30"], [NthNumber(0)]))
+    assert [weighed[1][1] for weighed in candidates[:2]] == [
+        RoundTo("0", "5", "floor", "0"),
+        RoundTo("0", "5", "floor", "5"),
+    ]
 
 
 def test_numbers_of_a_target():

@@ -28,7 +28,7 @@ _RESULTS = 1.07
 """of each doubling of the number of different results that were taught,"""
 _CHARACTERS = 0.64
 """and of the logarithm of their characters."""
-_MAX_WAYS = 60
+_MAX_PROGRAMS = 60
 """Ways that are compared,"""
 _MAX_ROWS = 60
 """and rows on which they are."""
@@ -39,7 +39,7 @@ Row = tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Way:
+class WeighedProgram:
     """A program that makes the results of some examples.
 
     Parameters
@@ -75,13 +75,15 @@ class Taught:
     inputs: Sequence[Row]
 
 
-def confidence_of(program: Program, ways: Sequence[Way], n_branches: int, taught: Taught) -> Confidence:
+def confidence_of(
+    program: Program, candidates: Sequence[WeighedProgram], n_branches: int, taught: Taught
+) -> Confidence:
     """Return how sure a program is of its results.
 
     Parameters
     ----------
     program : Program
-    ways : sequence of Way
+    candidates : sequence of WeighedProgram
         Ways to make the results of the examples that the program explains; the program itself is one, as likely as the
         likeliest of them if it is not among them. Those over further columns than the program's disagree on every row.
     n_branches : int
@@ -102,20 +104,20 @@ def confidence_of(program: Program, ways: Sequence[Way], n_branches: int, taught
     one weight, validated in five folds by task and by set, and rounded (docs/measurements/joins.md, "Teaching by
     examples").
     """
-    ways = sorted(ways, key=lambda way: way.weight)[:_MAX_WAYS]
-    least = ways[0].weight if ways else 0.0
+    candidates = sorted(candidates, key=lambda weighed: weighed.weight)[:_MAX_PROGRAMS]
+    least = candidates[0].weight if candidates else 0.0
     rows = taught.inputs[:: max(1, -(-len(taught.inputs) // _MAX_ROWS))]
     own = _results(program, rows)
     most = _MOST_MARGIN
-    others: dict[tuple[str | None, ...] | int, Way] = {}
-    for number, way in enumerate(ways):
-        if not set(way.program.columns) <= set(program.columns):
-            most = min(most, way.weight - least)
-        elif way.program.pieces != program.pieces or way.program.columns != program.columns:
-            moved = _over_columns(way.program, program.columns)
+    others: dict[tuple[str | None, ...] | int, WeighedProgram] = {}
+    for number, weighed in enumerate(candidates):
+        if not set(weighed.program.columns) <= set(program.columns):
+            most = min(most, weighed.weight - least)
+        elif weighed.program.pieces != program.pieces or weighed.program.columns != program.columns:
+            moved = _over_columns(weighed.program, program.columns)
             made = _results(moved, rows)
             if not rows or made != own:
-                others.setdefault(made if rows else number, Way(way.weight - least, moved))
+                others.setdefault(made if rows else number, WeighedProgram(weighed.weight - least, moved))
     base = _BASE + _MARGIN * most + _WEIGHT * least + _BRANCH * n_branches
     results = set(taught.targets)
     base += _RESULTS * math.log2(len(results)) + _CHARACTERS * math.log1p(sum(map(len, results)))
@@ -140,8 +142,8 @@ def _results(program: Program, rows: Sequence[Row]) -> tuple[str | None, ...]:
 
 def _over_columns(program: Program, columns: tuple[str, ...]) -> Program:
     """Write a program over more columns, in another order."""
-    places = {number: columns.index(name) for number, name in enumerate(program.columns)}
-    return Program(columns, tuple(piece.moved(places) for piece in program.pieces))
+    positions = {number: columns.index(name) for number, name in enumerate(program.columns)}
+    return Program(columns, tuple(piece.moved(positions) for piece in program.pieces))
 
 
 def _forms_of(examples: Sequence[Row]) -> tuple[tuple[Condition, ...], ...]:

@@ -23,7 +23,7 @@ from dfjoin.programs.program_pieces import Extract
 from dfjoin.programs.text_operators import CASES, Case
 from dfjoin.transform.compose.likeness import OutputLikeness, marks_beside
 from dfjoin.transform.compose.rewritings import GAPS, rewritings
-from dfjoin.transform.compose.roundings import number_ways
+from dfjoin.transform.compose.roundings import number_steps
 
 _MAX_PARTS = 12
 """Parts and runs are counted up to here from either end."""
@@ -36,9 +36,9 @@ _NEAR_RUNS = (0, 1, 2, -1, -2, -3)
 """Runs that stretches begin or end with."""
 _MAX_SLICE = 12
 """Characters of a slice whose length is fixed."""
-_MAX_WAYS = 6
+_MAX_ALTERNATIVES = 6
 """Ways that are kept for the same results."""
-_MAX_DEEP_WAYS = 48
+_MAX_DEEP_ALTERNATIVES = 48
 """Ways that are kept where other rows choose between them,"""
 _MAX_EQUAL = 8
 """and how many of them may have one weight."""
@@ -51,7 +51,7 @@ _WORD = re.compile(r"[A-Za-z0-9\u00c0-\U0010ffff]{2,}")
 _NUMBERS = (NthNumber(0), NthNumber(1), NthNumber(-1), NthNumber(0, ","))
 
 Outputs = tuple[str, ...]
-_Ways = list[tuple[float, Extract]]
+_Alternatives = list[tuple[float, Extract]]
 
 
 @dataclass(slots=True)
@@ -62,22 +62,22 @@ class Atom:
     ----------
     outputs : tuple of str
         Its result on each example.
-    ways : list of (float, Extract)
+    alternatives : list of (float, Extract)
         The lightest first: weight and piece.
     """
 
     outputs: Outputs
-    ways: _Ways = field(default_factory=list)
+    alternatives: _Alternatives = field(default_factory=list)
 
     @property
     def weight(self) -> float:
         """Weight of the lightest way."""
-        return self.ways[0][0]
+        return self.alternatives[0][0]
 
     @property
     def piece(self) -> Extract:
         """The lightest way."""
-        return self.ways[0][1]
+        return self.alternatives[0][1]
 
 
 _weight = itemgetter(0)
@@ -93,28 +93,31 @@ class _AtomTable:
         self.atoms: dict[Outputs, Atom] = {}
         self.is_deep = is_deep
 
-    def add(self, outputs: Outputs, ways: _Ways, more: float, steps: tuple[Step, ...] = ()) -> bool:
+    def add(self, outputs: Outputs, alternatives: _Alternatives, more: float, steps: tuple[Step, ...] = ()) -> bool:
         """Add ways, the lightest first, with a further weight and further steps; tell whether the outputs are new."""
         atom = self.atoms.get(outputs)
-        if atom is None and len(ways) == 1:
-            ((first, piece),) = ways
+        if atom is None and len(alternatives) == 1:
+            ((first, piece),) = alternatives
             self.atoms[outputs] = Atom(outputs, [(first + more, Extract(piece.column, piece.steps + steps))])
             return True
         is_new = atom is None
         if atom is None:
             atom = self.atoms[outputs] = Atom(outputs)
-        known = atom.ways
-        for first, piece in ways:
+        known = atom.alternatives
+        for first, piece in alternatives:
             weight = first + more
             if self.is_deep:
-                if len(known) >= _MAX_DEEP_WAYS or sum(way[0] == weight for way in known) >= _MAX_EQUAL:
+                if (
+                    len(known) >= _MAX_DEEP_ALTERNATIVES
+                    or sum(alternative[0] == weight for alternative in known) >= _MAX_EQUAL
+                ):
                     continue
-            elif len(known) >= _MAX_WAYS and weight >= known[-1][0]:
+            elif len(known) >= _MAX_ALTERNATIVES and weight >= known[-1][0]:
                 break
             # of equal ones the one found first stays first
             insort(known, (weight, Extract(piece.column, piece.steps + steps)), key=_weight)
             if not self.is_deep:
-                del known[_MAX_WAYS:]
+                del known[_MAX_ALTERNATIVES:]
         return is_new
 
 
@@ -312,19 +315,19 @@ class _Collector:
                 return False
         return True
 
-    def offer(self, outputs: Outputs, ways: _Ways, weight: float, steps: tuple[Step, ...]) -> None:
+    def offer(self, outputs: Outputs, alternatives: _Alternatives, weight: float, steps: tuple[Step, ...]) -> None:
         """Add the outputs of some ways and further steps, in every casing that occurs in the targets."""
         if not any(map(str.isalnum, outputs[0])) and not (steps and steps[-1].operator is AllRuns):
             return
         if not self.is_exact:
-            self.found.add(tuple(out.lower() for out in outputs), ways, weight, steps)
+            self.found.add(tuple(out.lower() for out in outputs), alternatives, weight, steps)
             return
         for style in (None, *CASES):
             made = outputs if style is None else tuple(Case(style)(out) or "" for out in outputs)
             is_new = style is None or made != outputs
             if is_new and all(out in target for out, target in zip(made, self.targets, strict=True)):
                 more = steps if style is None else (*steps, Case(style))
-                self.found.add(made, ways, weight + (style is not None), more)
+                self.found.add(made, alternatives, weight + (style is not None), more)
 
 
 def find_atoms(
@@ -362,13 +365,13 @@ def find_atoms(
     for atom in _views(rows, is_deep, collector.contains).atoms.values():
         is_contained = collector.contains(atom.outputs)
         if is_contained:
-            collector.offer(atom.outputs, atom.ways, 0, ())
+            collector.offer(atom.outputs, atom.alternatives, 0, ())
         depth = len(atom.piece.steps)
         for more, step, outputs in _slices(atom.outputs, collector.lowered, depth > 1):
-            collector.offer(outputs, atom.ways[: 8 if is_deep else 3], more, (step,))
+            collector.offer(outputs, atom.alternatives[: 8 if is_deep else 3], more, (step,))
         if computes and depth < 2 and any(map(str.isdigit, atom.outputs[0])):
-            for more, steps, made in number_ways(atom.outputs, targets, _NUMBERS[: 1 if depth else None]):
-                collector.offer(made, atom.ways[:2], more, steps)
+            for more, steps, made in number_steps(atom.outputs, targets, _NUMBERS[: 1 if depth else None]):
+                collector.offer(made, atom.alternatives[:2], more, steps)
         if depth > 1 or (is_contained and not is_deep and not any(map(str.isdigit, atom.outputs[0]))):
             continue
         for steps in rewritings(atom.outputs, targets, computes=computes, is_deep=is_deep and depth < 2):
@@ -377,7 +380,7 @@ def find_atoms(
                 continue
             made = tuple(_run_steps(steps, text) or "" for text in atom.outputs)
             if (made != atom.outputs or is_deep) and all(made) and collector.contains(made):
-                collector.offer(made, atom.ways[:2], 1 + sum(step.weight for step in steps), steps)
+                collector.offer(made, atom.alternatives[:2], 1 + sum(step.weight for step in steps), steps)
     return list(collector.found.atoms.values())
 
 
@@ -416,15 +419,15 @@ def weigh_by_inputs(
     for atom in atoms:
         likeness = OutputLikeness(atom.outputs)
         weighed = []
-        for weight, piece in atom.ways:
+        for weight, piece in atom.alternatives:
             made = results(piece.column, piece.steps)[n:]
             penalty = likeness.penalty(made if is_exact else [text and text.lower() for text in made], new)
-            for place, step in enumerate(piece.steps):
+            for position, step in enumerate(piece.steps):
                 if step.operator is Slice:
-                    cut = [_cuts_word(text, step) for text in results(piece.column, piece.steps[:place])]
+                    cut = [_cuts_word(text, step) for text in results(piece.column, piece.steps[:position])]
                     penalty += 0 if any(cut[:n]) else _CUT_WORD * sum(cut[n:]) / (len(others) + 1)
             weighed.append((weight + round(penalty, 2), piece))
-        atom.ways = sorted(weighed, key=lambda way: way[0])
+        atom.alternatives = sorted(weighed, key=lambda alternative: alternative[0])
 
 
 def _cuts_word(text: str | None, step: Step) -> bool:

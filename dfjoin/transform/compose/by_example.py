@@ -9,7 +9,7 @@ from dfjoin.programs.conditions import Condition
 from dfjoin.programs.lookup import SEPARATOR, GivenPairs
 from dfjoin.programs.program import Program
 from dfjoin.programs.program_pieces import Constant, Extract, Piece
-from dfjoin.transform.compose.agreement import Taught, Way, confidence_of
+from dfjoin.transform.compose.agreement import Taught, WeighedProgram, confidence_of
 from dfjoin.transform.compose.compose import PIECE_WEIGHT, Learned, constant_weight, learn_programs
 from dfjoin.transform.compose.likeness import OutputLikeness, marks_beside
 from dfjoin.transform.compose.moments import learn_times
@@ -93,8 +93,8 @@ class _Teacher:
         self.targets = list(targets) if is_exact else [target.lower() for target in targets]
         self.inputs = [row for row in dict.fromkeys(inputs) if any(row)]
         self.is_exact = is_exact
-        self.learned: dict[frozenset[int], list[Way]] = {}
-        self.exchanged: dict[tuple[frozenset[int], Program], list[Way]] = {}
+        self.learned: dict[frozenset[int], list[WeighedProgram]] = {}
+        self.exchanged: dict[tuple[frozenset[int], Program], list[WeighedProgram]] = {}
 
     def programs(self) -> tuple[Program, ...]:
         """Return the programs to be tried in turn."""
@@ -108,23 +108,26 @@ class _Teacher:
         """Add what is known of the results of one of the programs."""
         if any(step.operator is GivenPairs for piece in program.pieces for step in piece.all_steps):
             return program
-        places = [self.names.index(name) for name in program.columns]
-        examples = [tuple(row[place] for place in places) for row in self.rows]
+        positions = [self.names.index(name) for name in program.columns]
+        examples = [tuple(row[position] for position in positions) for row in self.rows]
         bare = replace(program, conditions=())
         group = frozenset(
             i
             for i, row in enumerate(examples)
             if (program(*row) == self.targets[i] if self.is_exact else (program(*row) or "").lower() == self.targets[i])
         )
-        mine = [row for row in self.inputs if program(*(row[place] for place in places)) is not None]
-        ways = []
-        for way in self.learn(group) if group else []:
-            penalty = self.penalty(way.program, group, mine)
-            ways.append(Way(way.weight + penalty, way.program))
-            ways += [Way(one.weight + penalty, one.program) for one in self.exchanged.get((group, way.program), [])]
-        rows = [tuple(row[place] for place in places) for row in mine]
+        mine = [row for row in self.inputs if program(*(row[position] for position in positions)) is not None]
+        candidates = []
+        for weighed in self.learn(group) if group else []:
+            penalty = self.penalty(weighed.program, group, mine)
+            candidates.append(WeighedProgram(weighed.weight + penalty, weighed.program))
+            candidates += [
+                WeighedProgram(one.weight + penalty, one.program)
+                for one in self.exchanged.get((group, weighed.program), [])
+            ]
+        rows = [tuple(row[position] for position in positions) for row in mine]
         taught = Taught(examples, self.targets, [examples[i] for i in sorted(group)], rows)
-        return replace(program, confidence=confidence_of(bare, ways, n_branches, taught))
+        return replace(program, confidence=confidence_of(bare, candidates, n_branches, taught))
 
     def listed(self, group: frozenset[int]) -> tuple[float, list[Program]] | None:
         """Return the program that looks the examples up, where one column tells them apart."""
@@ -206,13 +209,13 @@ class _Teacher:
 
     def penalty(self, program: Program, group: frozenset[int], inputs: list[Row]) -> float:
         """Return what the results on other rows add to the weight of a program."""
-        places = [self.names.index(name) for name in program.columns]
-        results = [program(*(row[place] for place in places)) for row in inputs]
+        positions = [self.names.index(name) for name in program.columns]
+        results = [program(*(row[position] for position in positions)) for row in inputs]
         likeness = OutputLikeness([self.targets[i] for i in group])
         new = marks_beside([self.rows[i] for i in group], inputs)
         return likeness.penalty(results if self.is_exact else [text and text.lower() for text in results], new)
 
-    def learn(self, group: frozenset[int]) -> list[Way]:
+    def learn(self, group: frozenset[int]) -> list[WeighedProgram]:
         """Learn programs of all kinds that make the targets of a group."""
         if group not in self.learned:
             rows = [self.rows[i] for i in sorted(group)]
@@ -222,17 +225,19 @@ class _Teacher:
             self.learned[group] = [*self.of_times(rows, targets), *self.of_two_columns(rows, targets), *found]
         return self.learned[group]
 
-    def of_strings(self, learned: Learned, group: frozenset[int]) -> Way:
+    def of_strings(self, learned: Learned, group: frozenset[int]) -> WeighedProgram:
         """Weigh a program of strings by its steps and constants, and by the number of its pieces."""
         program, weight = learned.program(self.names), learned.weight + PIECE_WEIGHT * (len(learned.pieces) - 1)
         self.exchanged[group, program] = [
-            Way(weight + more, learned.program(self.names, (*learned.pieces[:at], other, *learned.pieces[at + 1 :])))
+            WeighedProgram(
+                weight + more, learned.program(self.names, (*learned.pieces[:at], other, *learned.pieces[at + 1 :]))
+            )
             for at, others in enumerate(learned.alternatives)
             for more, other in others[:_MAX_EXCHANGED]
         ]
-        return Way(weight, program)
+        return WeighedProgram(weight, program)
 
-    def of_times(self, rows: list[Row], targets: list[str]) -> list[Way]:
+    def of_times(self, rows: list[Row], targets: list[str]) -> list[WeighedProgram]:
         """Learn programs of dates and times of each column."""
         found = []
         for column, name in enumerate(self.names):
@@ -244,13 +249,13 @@ class _Teacher:
                 pieces: list[Piece] = [
                     Constant(part) if isinstance(part, str) else Extract(0, part) for part in learned.parts
                 ]
-                found.append(Way(learned.weight, Program((name,), tuple(pieces))))
+                found.append(WeighedProgram(learned.weight, Program((name,), tuple(pieces))))
         return found
 
-    def of_two_columns(self, rows: list[Row], targets: list[str]) -> list[Way]:
+    def of_two_columns(self, rows: list[Row], targets: list[str]) -> list[WeighedProgram]:
         """Learn what is computed of two columns, as ages and sums."""
         found = learn_combined(self.names, rows, targets, self.inputs)
-        return [Way(weight, program) for program, weight in found]
+        return [WeighedProgram(weight, program) for program, weight in found]
 
     def splits(self, group: frozenset[int]) -> list[tuple[float, Condition, frozenset[int]]]:
         """List conditions that hold for some examples of a group, with their costs, the simplest first."""
@@ -263,7 +268,7 @@ class _Teacher:
                 others = replace(condition, is_negated=True)
                 if 0 < len(held) < len(group) and all(others(texts[i]) for i in group - held):
                     found.setdefault(held, []).append((cost, condition))
-        listed = [(*min(ways, key=lambda way: way[0]), held) for held, ways in found.items()]
+        listed = [(*min(candidates, key=lambda one: one[0]), held) for held, candidates in found.items()]
         listed.sort(key=lambda entry: (entry[0], repr(entry[1])))
         return listed[:_MAX_SPLITS]
 

@@ -51,8 +51,8 @@ class Learned:
         """Make a program of the pieces over the columns that they use."""
         chosen = pieces or self.pieces
         used = sorted({column for piece in chosen for column in piece.columns})
-        place = {column: i for i, column in enumerate(used)}
-        return Program(tuple(names[column] for column in used), tuple(piece.moved(place) for piece in chosen))
+        position = {column: i for i, column in enumerate(used)}
+        return Program(tuple(names[column] for column in used), tuple(piece.moved(position) for piece in chosen))
 
 
 def _constant_weight(text: str) -> float:
@@ -222,7 +222,7 @@ def learn_programs(
     for parts, weight in solutions:
         pieces: tuple[Piece, ...] = tuple(part if isinstance(part, Constant) else part.piece for part in parts)
         others = tuple(
-            () if isinstance(p, Constant) else tuple((w - p.weight, e) for w, e in p.ways[1:]) for p in parts
+            () if isinstance(p, Constant) else tuple((w - p.weight, e) for w, e in p.alternatives[1:]) for p in parts
         )
         pieces, others = _merge_constants(pieces, others)
         columns = {column for piece in pieces for column in piece.columns}

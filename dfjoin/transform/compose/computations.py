@@ -95,9 +95,9 @@ def parts_of_units(numbers: Sequence[str], targets: Sequence[str]) -> Iterator[t
             if any(int(n) >= radix for one in found for n, radix in zip(one[1:], radices, strict=True)):
                 continue
             totals = [str(sum(int(n) * unit for n, unit in zip(one, units, strict=True))) for one in found]
-            for scaled in _brought_to(numbers, totals):
-                for place, unit in enumerate(units):
-                    step = UnitPart(unit, radices[place - 1] if place else 0)
+            for scaled in _scaled_to(numbers, totals):
+                for position, unit in enumerate(units):
+                    step = UnitPart(unit, radices[position - 1] if position else 0)
                     yield (*scaled, step)
                     yield (*scaled, step, Pad(2))
     shown = [_SCIENTIFIC.search(target) for target in targets]
@@ -107,7 +107,7 @@ def parts_of_units(numbers: Sequence[str], targets: Sequence[str]) -> Iterator[t
             yield from ((Scientific(max(digits), mark),) for mark in EXPONENT_MARKS)
 
 
-def _brought_to(numbers: Sequence[str], totals: Sequence[str]) -> Iterator[tuple[Step, ...]]:
+def _scaled_to(numbers: Sequence[str], totals: Sequence[str]) -> Iterator[tuple[Step, ...]]:
     """Yield what brings plain numbers to totals of the smallest unit: nothing, or one factor."""
     if all(number.partition(".")[0] == total for number, total in zip(numbers, totals, strict=True)):
         yield ()
@@ -138,7 +138,9 @@ _MAX_RUN = 2
 """Fewest characters that the runs of a list may be asked to have."""
 
 
-def computed_ways(texts: Sequence[str], targets: Sequence[str], *, is_deep: bool = False) -> Iterator[tuple[Step, ...]]:
+def computed_steps(
+    texts: Sequence[str], targets: Sequence[str], *, is_deep: bool = False
+) -> Iterator[tuple[Step, ...]]:
     """Yield steps that may compute a part of each target from a text.
 
     Parameters
@@ -166,7 +168,7 @@ def computed_ways(texts: Sequence[str], targets: Sequence[str], *, is_deep: bool
             if all(made):
                 if reader:
                     yield reader
-                yield from ((*reader, *steps) for steps in ways_of_numbers(made, targets))
+                yield from ((*reader, *steps) for steps in steps_of_numbers(made, targets))
                 if is_deep:
                     yield from ((*reader, *steps) for steps in parts_of_units(made, targets))
     if is_short and len(texts) > 1 and list(texts) != list(targets) and all(len(text) <= 12 for text in texts):
@@ -201,7 +203,7 @@ def _readers(texts: Sequence[str], is_short: bool) -> Iterator[tuple[Step, ...]]
         yield from ((Quantity(table),) for table in quantity_tables(texts) if is_short)
 
 
-def ways_of_numbers(numbers: Sequence[str], targets: Sequence[str]) -> Iterator[tuple[Step, ...]]:
+def steps_of_numbers(numbers: Sequence[str], targets: Sequence[str]) -> Iterator[tuple[Step, ...]]:
     """Yield what may be done to plain numbers to bring them to those of the targets.
 
     Parameters
@@ -237,7 +239,7 @@ def _listed_runs(targets: Sequence[str]) -> Iterator[Step]:
             yield from (AllRuns(kind, least, mark) for least in range(1, _MAX_RUN + 1))
 
 
-def check_digit_ways(texts: Sequence[str], targets: Sequence[str]) -> Iterator[tuple[Step, ...]]:
+def check_digit_steps(texts: Sequence[str], targets: Sequence[str]) -> Iterator[tuple[Step, ...]]:
     """Yield steps that write codes with their check digits, where texts and targets look like such codes.
 
     Parameters

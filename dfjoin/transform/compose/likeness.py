@@ -70,11 +70,11 @@ class OutputLikeness:
         if not results:
             return 0.0
         missing = strange = unlike = 0.0
-        for place, result in enumerate(results):
+        for position, result in enumerate(results):
             if not result:
                 missing += 1
                 continue
-            strange += bool(_kinds(result) - self._kinds - (new[place] if new else set()))
+            strange += bool(_kinds(result) - self._kinds - (new[position] if new else set()))
             unlike += _OTHER_LENGTH * (not self._least <= len(result) <= self._most)
             unlike += _OTHER_SHAPE * (shape_of(result) not in self._shapes)
         n = len(results) + 1

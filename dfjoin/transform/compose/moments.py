@@ -310,10 +310,10 @@ def _clocks(target: str) -> list[int]:
         return [int(target[:2]) * 3600 + int(target[2:4]) * 60]
     found: list[int] = []
     clocks = _CLOCK.findall(target)
-    for place, (hour, minute, second, half) in enumerate(clocks):
+    for position, (hour, minute, second, half) in enumerate(clocks):
         if not (minute or half):
             continue
-        half = half or (clocks[place + 1][3] if place + 1 < len(clocks) else "")  # 6:00-6:29 PM
+        half = half or (clocks[position + 1][3] if position + 1 < len(clocks) else "")  # 6:00-6:29 PM
         hours = int(hour) % 12 + 12 * (half in "Pp") if half else int(hour)
         if hours < 24:
             found.append(hours * 3600 + int(minute or 0) * 60 + int(second or 0))
@@ -335,16 +335,16 @@ def _moves(moments: Sequence[str], targets: Sequence[str]) -> Iterator[tuple[Ste
         rest = rests.pop()
         for cost, before in _shifts(step, rest):
             moves, total = [], cost
-            for place in range(n):
+            for position in range(n):
                 afters = set()
                 for time, one in zip(times, clocks, strict=True):
                     moved = (time + before) // step * step
-                    afters.add((one[place] - moved + DAY // 2) % DAY - DAY // 2)
+                    afters.add((one[position] - moved + DAY // 2) % DAY - DAY // 2)
                 if len(afters) != 1:
                     break
                 after = afters.pop()
                 moves.append(MoveTime(before, step, after))
-                if place == 0:
+                if position == 0:
                     total += (
                         0 if after in (0, -before) or step == 1 else 2 if after % step in (0, -before % step) else 4
                     )
@@ -410,23 +410,23 @@ def _cheapest_path(tokens: list[_Token], targets: Sequence[str]) -> _Layout | No
         if at == end:
             return _collect(came, state, cost)
         n_states += 1
-        ways = []
+        moves = []
         for token_cost, number, token, outputs in tokens:
             if all(target.startswith(out, i) for target, out, i in zip(targets, outputs, at, strict=True)):
                 if token[-1] in "MSp" and last not in (-1, number):
                     continue  # a clock shows one moment
                 there = tuple(i + len(out) for i, out in zip(at, outputs, strict=True))
-                ways.append((token_cost + _CHANGE * (last not in (-1, number)), (there, number), number, token))
+                moves.append((token_cost + _CHANGE * (last not in (-1, number)), (there, number), number, token))
         characters = {target[i : i + 1] for target, i in zip(targets, at, strict=True)}
         if len(characters) == 1 and (character := characters.pop()):
             kind = 2 if character.isdigit() else 1 if character.isalpha() else 0
             text = "%%" if character == "%" else character
-            ways.append((_LITERAL[kind], (tuple(i + 1 for i in at), last), -1, text))
-        for more, reached, number, text in ways:
-            if cost + more < best.get(reached, float("inf")):
-                best[reached] = cost + more
-                came[reached] = (state, number, text)
-                heapq.heappush(queue, (cost + more, len(came), reached))
+            moves.append((_LITERAL[kind], (tuple(i + 1 for i in at), last), -1, text))
+        for more, next_state, number, text in moves:
+            if cost + more < best.get(next_state, float("inf")):
+                best[next_state] = cost + more
+                came[next_state] = (state, number, text)
+                heapq.heappush(queue, (cost + more, len(came), next_state))
     return None
 
 

@@ -26,7 +26,7 @@ from dfjoin.programs.text_operators import (
     Squeeze,
     Translate,
 )
-from dfjoin.transform.compose.computations import check_digit_ways, computed_ways
+from dfjoin.transform.compose.computations import check_digit_steps, computed_steps
 
 _MARKS = re.compile(r"[^A-Za-z0-9\u00c0-\U0010ffff]+")
 _MAX_SEPARATORS = 4
@@ -46,7 +46,7 @@ _WIDTHS = (4, 2, 3, 1)
 _HEXADECIMAL = re.compile("[0-9A-Fa-f]+")
 
 
-def element_ways(texts: tuple[str, ...], targets: tuple[str, ...]) -> Iterator[tuple[Step]]:
+def element_steps(texts: tuple[str, ...], targets: tuple[str, ...]) -> Iterator[tuple[Step]]:
     """Yield steps that may make a part of each target of the parts of each text.
 
     Parameters
@@ -84,11 +84,11 @@ def element_ways(texts: tuple[str, ...], targets: tuple[str, ...]) -> Iterator[t
                 for steps in changes:
                     if not steps and order == "kept" and separator:
                         continue  # a replacement
-                    way = EachPart(separator, width, order, joiner, steps)
+                    step = EachPart(separator, width, order, joiner, steps)
                     if all(
-                        (made := way(text)) and made.lower() in low for text, low in zip(texts, lowered, strict=True)
+                        (made := step(text)) and made.lower() in low for text, low in zip(texts, lowered, strict=True)
                     ):
-                        yield (way,)
+                        yield (step,)
 
 
 GAPS = re.compile(r"[^A-Za-z0-9\u00c0-\U0010ffff]+")
@@ -139,9 +139,9 @@ def rewritings(
         if table == "month to number":
             yield Lookup(table), Pad(2)
     if computes:
-        yield from computed_ways(texts, targets, is_deep=is_deep)
+        yield from computed_steps(texts, targets, is_deep=is_deep)
     if any(c.isdigit() for c in texts[0]):
-        yield from _digit_ways(texts, targets)
+        yield from _digit_steps(texts, targets)
     if any(c.isalpha() for c in texts[0]):
         yield from _OF_LETTERS
     if any(not c.isalnum() for c in texts[0]) or len(texts[0]) < 64:
@@ -154,19 +154,19 @@ def rewritings(
     if "  " in "".join(texts):
         yield (Squeeze(),)
     if is_deep:
-        yield from _deep_ways(texts, targets)
-        yield from element_ways(texts, targets)
+        yield from _deep_steps(texts, targets)
+        yield from element_steps(texts, targets)
 
 
-def _digit_ways(texts: tuple[str, ...], targets: tuple[str, ...]) -> Iterator[tuple[Step, ...]]:
+def _digit_steps(texts: tuple[str, ...], targets: tuple[str, ...]) -> Iterator[tuple[Step, ...]]:
     """Yield what may be done to texts with digits."""
-    yield from check_digit_ways(texts, targets)
+    yield from check_digit_steps(texts, targets)
     widths = {len(run) for run in _DIGITS.findall(targets[0])} - {1}
     yield from ((Pad(width),) for width in sorted(widths) if width <= 20)
     yield from _OF_DIGITS
 
 
-def _deep_ways(texts: tuple[str, ...], targets: tuple[str, ...]) -> Iterator[tuple[Step, ...]]:
+def _deep_steps(texts: tuple[str, ...], targets: tuple[str, ...]) -> Iterator[tuple[Step, ...]]:
     """Yield codes, counts, words of titles, and replaced characters."""
     if all(_CODED.fullmatch(text) for text in texts):
         yield from ((Coded(code),) for code in CODES if Coded(code)(texts[0]))

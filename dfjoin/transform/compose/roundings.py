@@ -142,16 +142,16 @@ def _rounded(number: Decimal, interval: Decimal, mode: str) -> Decimal:
 
 def _intervals(largest: Decimal, results: list[Decimal]) -> Iterator[Decimal]:
     """Yield the intervals that may have made the results, the largest first."""
-    places = max(max(0, -int(result.as_tuple().exponent)) for result in results)
+    decimals = max(max(0, -int(result.as_tuple().exponent)) for result in results)
     top = max(1, largest.adjusted() + 2)
     tried = {
         Decimal(base).scaleb(power)
         for base in _BASES
-        for power in range(-min(places, 6), min(top, 6))
+        for power in range(-min(decimals, 6), min(top, 6))
         if Decimal(base).scaleb(power) <= max(10 * largest, Decimal(1))
     }
     for interval in sorted(tried, reverse=True):
-        if -int(interval.normalize().as_tuple().exponent) <= min(places, 6):
+        if -int(interval.normalize().as_tuple().exponent) <= min(decimals, 6):
             yield interval
 
 
@@ -168,21 +168,21 @@ def _fit_range(numbers: Sequence[str], written: Sequence[Sequence[str]]) -> Iter
         return
     if not all(len(ends) == 2 and all(_PLAIN.fullmatch(end) for end in ends) for ends in written):
         return
-    lows, highs = ([Decimal(ends[place]) for ends in written] for place in (0, 1))
+    lows, highs = ([Decimal(ends[end]) for ends in written] for end in (0, 1))
     widths = {high - low for low, high in zip(lows, highs, strict=True)}
     if len(widths) != 1 or (width := widths.pop()) <= 0:
         return
-    places = max(max(0, -int(width.as_tuple().exponent)), max(len(ends[1].partition(".")[2]) for ends in written))
-    for interval in (width, width + 1, width + Decimal(1).scaleb(-places)):
+    decimals = max(max(0, -int(width.as_tuple().exponent)), max(len(ends[1].partition(".")[2]) for ends in written))
+    for interval in (width, width + 1, width + Decimal(1).scaleb(-decimals)):
         rests = {low % interval for low in lows}
         if len(rests) != 1 or -int(interval.as_tuple().exponent) > 6 or interval >= 10**6:
             continue
         rest = rests.pop()
-        for place, offset in ((0, Decimal(0)), (1, width)):
-            yield place, 2 + bool(rest), RoundTo(_text(-rest), _text(interval), "floor", _text(rest + offset))
+        for end, offset in ((0, Decimal(0)), (1, width)):
+            yield end, 2 + bool(rest), RoundTo(_text(-rest), _text(interval), "floor", _text(rest + offset))
 
 
-def number_ways(
+def number_steps(
     texts: Sequence[str], targets: Sequence[str], taken: Sequence[Step]
 ) -> Iterator[tuple[int, tuple[Step, ...], tuple[str, ...]]]:
     """Yield weight, steps and results of the numbers in the targets that are made of numbers in the texts."""
@@ -194,11 +194,11 @@ def number_ways(
         numbers = [nth(text) or "" for text in texts]
         if not all(numbers):
             continue
-        for place, weight, step in _fit_range(numbers, wanted):
-            written = tuple(one[place] for one in wanted)
+        for end, weight, step in _fit_range(numbers, wanted):
+            written = tuple(one[end] for one in wanted)
             if all(step(number) == text for number, text in zip(numbers, written, strict=True)):
                 yield nth.weight + abs(nth.index) + weight, (nth, step), written
-        for place in range(n):
-            written = tuple(one[place] for one in wanted)
+        for position in range(n):
+            written = tuple(one[position] for one in wanted)
             for weight, steps in fit_roundings(numbers, written):
                 yield nth.weight + abs(nth.index) + weight, (nth, *steps), written

@@ -15,7 +15,7 @@ from dfjoin.programs.program_pieces import Combined, Constant, Extract, Piece
 from dfjoin.programs.quantities import Quantity
 from dfjoin.programs.time_operators import ReadTime
 from dfjoin.transform.compose.compose import constant_weight
-from dfjoin.transform.compose.computations import ways_of_numbers
+from dfjoin.transform.compose.computations import steps_of_numbers
 from dfjoin.transform.compose.moments import reading_orders
 
 _WEIGHT = 6.0
@@ -109,14 +109,14 @@ def _programs(
     numbers = [piece(row) or "" for row in rows]
     if not all(numbers):
         return
-    for steps in [(), *(steps for steps in ways_of_numbers(numbers, targets) if all(map(_keeps_size, steps)))]:
+    for steps in [(), *(steps for steps in steps_of_numbers(numbers, targets) if all(map(_keeps_size, steps)))]:
         made = [Combined(piece.kind, piece.first, piece.second, steps)(row) or "" for row in rows]
         ends = _ends(made, targets)
         if ends is None:
             continue
         columns = sorted(piece.columns)
-        places = {column: place for place, column in enumerate(columns)}
-        moved = Combined(piece.kind, piece.first, piece.second, steps).moved(places)
+        positions = {column: position for position, column in enumerate(columns)}
+        moved = Combined(piece.kind, piece.first, piece.second, steps).moved(positions)
         pieces: list[Piece] = [Constant(text) if isinstance(text, str) else text for text in (ends[0], moved, ends[1])]
         program = Program(tuple(names[i] for i in columns), tuple(p for p in pieces if p != Constant("")))
         weight = _WEIGHT + _STEP_WEIGHT * len(steps) + sum(constant_weight(text) for text in ends if text)

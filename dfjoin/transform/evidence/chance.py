@@ -283,12 +283,12 @@ def other_digits(program: Program) -> list[Program]:
         the digit moved on by 1, 2 and 5: ``'-01-'`` moves days to the first month of their year, as ``'-02-'`` would.
     """
     found = []
-    for place, piece in enumerate(program.pieces[1:-1], 1):
+    for position, piece in enumerate(program.pieces[1:-1], 1):
         text = piece.text if isinstance(piece, Constant) else ""
         for i in [i for i, c in enumerate(text) if c in _DIGITS][:_MAX_DIGITS]:
             for more in _MOVES:
                 moved = f"{text[:i]}{_DIGITS[(_DIGITS.index(text[i]) + more) % 10]}{text[i + 1 :]}"
-                pieces = (*program.pieces[:place], Constant(moved), *program.pieces[place + 1 :])
+                pieces = (*program.pieces[:position], Constant(moved), *program.pieces[position + 1 :])
                 found.append(replace(program, pieces=pieces))
     return found
 

@@ -128,16 +128,16 @@ def _axis(own: _Cells, known: _Cells, kind: str) -> tuple[NDArray[np.float64], N
     """Return the places of both columns on one axis of the grid, and its step; None if the field is no axis."""
     words = {cell for cell in (*own, *known) if isinstance(cell, str)}
     if not words:
-        places = np.array([*own, *known], np.int64)
-        places = _in_months(places) if kind == "day" else places
-        distinct = np.unique(places)
+        points = np.array([*own, *known], np.int64)
+        points = _in_months(points) if kind == "day" else points
+        distinct = np.unique(points)
         step = int(np.gcd.reduce(np.diff(distinct))) if distinct.size > 1 else 1
-        numbers = places.astype(np.float64)
+        numbers = points.astype(np.float64)
         return numbers[: len(own)], numbers[len(own) :], float(max(1, step))
     if len(words) > 1 and len(own) + len(known) < FEW * len(words):
         return None  # words that occur less often are names, not codes
-    place = {word: number for number, word in enumerate(sorted(words))}
-    numbers = np.array([place.get(cell, -1) if isinstance(cell, str) else -1 for cell in (*own, *known)], np.float64)
+    rank_of = {word: number for number, word in enumerate(sorted(words))}
+    numbers = np.array([rank_of.get(cell, -1) if isinstance(cell, str) else -1 for cell in (*own, *known)], np.float64)
     return numbers[: len(own)], numbers[len(own) :], 1.0
 
 
@@ -150,9 +150,9 @@ def _in_months(days: NDArray[np.int64]) -> NDArray[np.int64]:
     months = np.array([12 * day.year + day.month for day in dates], np.int64)
     if all(day.day == monthrange(day.year, day.month)[1] for day in dates):
         return months
-    held, places = np.unique([day.day for day in dates], return_inverse=True)
+    held, points = np.unique([day.day for day in dates], return_inverse=True)
     if held.size == 1 or (held.size <= _MAX_DAYS and held.size * _MIN_DAYS <= days.size):
-        return months * held.size + places
+        return months * held.size + points
     return days
 
 

@@ -105,7 +105,7 @@ class Outcome:
         return count_distinct(codes, self.n_source) / self.n_source if self.n_source else 0.0
 
     @cached_property
-    def n_reached(self) -> int:
+    def n_target_joined(self) -> int:
         """Distinct target values that are joined."""
         return count_distinct(self.hits, self.n_target)
 
@@ -117,7 +117,7 @@ class Outcome:
     @property
     def target_coverage(self) -> float:
         """Share of the target's distinct values that are joined."""
-        return self.n_reached / self.n_target if self.n_target else 0.0
+        return self.n_target_joined / self.n_target if self.n_target else 0.0
 
     @property
     def score(self) -> float:
@@ -193,7 +193,7 @@ class Outcome:
     @property
     def _is_many_to_one(self) -> bool:
         """Whether many source values are meant to have one partner."""
-        if self.n_reached * _MANY > self.n_joined:
+        if self.n_target_joined * _MANY > self.n_joined:
             return False
         fitting = without_constants(self.program, _sample(self.target))
         return len(fitting) >= NEARLY_ALL * min(len(self.target), SAMPLE_VALUES)
@@ -230,8 +230,8 @@ class Outcome:
             pairs = self.source_codes[is_joined].astype(np.int64) * self.n_target + joined
             joined = distinct_numbers(pairs) % self.n_target
         own = np.bincount(joined, minlength=self.n_target)
-        reached = int(self.multiplicity.counts[own > 0].sum())
-        return max(joined.size, reached) / max(1, int((own * self.multiplicity.counts).sum()))
+        n_covered = int(self.multiplicity.counts[own > 0].sum())
+        return max(joined.size, n_covered) / max(1, int((own * self.multiplicity.counts).sum()))
 
 
 def _sample(values: ValueSet) -> list[str]:

@@ -159,13 +159,15 @@ def _reason_against(columns: FullColumns, outcome: Outcome, learned: Outcome, wh
     covered = max(outcome.source_coverage, outcome.target_coverage)
     is_part = columns.program.pieces != (Extract(0),) and len(columns.program.columns) == 1
     least = _MIN_PART_SCORE if is_part else MIN_SCORE
-    is_strict = wholeness >= NEARLY_ALL and outcome.n_reached >= MANY
+    is_strict = wholeness >= NEARLY_ALL and outcome.n_target_joined >= MANY
     is_learned = not outcome.program.is_identity
     is_strict &= is_learned
     if not columns.is_named and not is_strict and (covered < MIN_COVERAGE or outcome.score < least):
         reason = f"joins {outcome.source_coverage:.0%} and {outcome.target_coverage:.0%} of the values"
-    elif not columns.is_named and is_learned and outcome.n_reached <= _FEWEST_EXAMPLES and covered < FULL_COVERAGE:
-        reason = f"joins {outcome.n_reached} values, and is learned from as many"
+    elif (
+        not columns.is_named and is_learned and outcome.n_target_joined <= _FEWEST_EXAMPLES and covered < FULL_COVERAGE
+    ):
+        reason = f"joins {outcome.n_target_joined} values, and is learned from as many"
     elif columns.needs.bits > 0 and _looks_up(outcome.program) and outcome.share_read < HALF:
         reason = f"the table has {outcome.share_read:.0%} of the values"
         reason += f"; {ACCEPT}" if columns.is_named else ""

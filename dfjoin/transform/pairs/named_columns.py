@@ -27,7 +27,7 @@ _MIN_JOINED = 2
 _GAP = re.compile(r"[\W_]+")
 _MAX_ROWS = 1_000
 
-_Place = tuple[str, str, tuple[Step, ...]]
+_Reading = tuple[str, str, tuple[Step, ...]]
 """A text that constants may hold, and what to read in its place: a column, and the steps that cut it."""
 
 
@@ -157,9 +157,9 @@ def _reading_more(columns: FullColumns, outcome: Outcome, given: tuple[str, ...]
             continue
         column = next(one for one in columns.pair.table if one.name == name)
         values = _frequent(column.array.filter(pa.array(outcome.row_targets >= 0)))
-        places: list[_Place] = [(value, name, ()) for value in sorted(values, key=len, reverse=True)]
-        places += [(initial, name, (Slice(0, 1),)) for initial in sorted({value[0] for value in values})]
-        outcome = _best_exchange(columns, outcome, places)
+        readings: list[_Reading] = [(value, name, ()) for value in sorted(values, key=len, reverse=True)]
+        readings += [(initial, name, (Slice(0, 1),)) for initial in sorted({value[0] for value in values})]
+        outcome = _best_exchange(columns, outcome, readings)
     return outcome
 
 
@@ -172,11 +172,11 @@ def _cutting_more(columns: FullColumns, outcome: Outcome) -> Outcome:
         texts = [normalize_text(text) for text in source.slice(0, _MAX_VALUES).to_pylist() if text]
         separators = sorted({gap for text in texts for gap in _GAP.findall(text)}, key=lambda gap: (-len(gap), gap))
         steps = [Split(gap, part) for gap in separators[:_MAX_SEPARATORS] for part in (0, 1, 2, -1)]
-        places: list[_Place] = []
+        readings: list[_Reading] = []
         for value in _frequent(made):
             found = [(sum(step(text) == value for text in texts), step) for step in steps]
-            places += [(value, columns.pair.main.name, (step,)) for n, step in found if 2 * n >= len(texts)]
-        outcome = _best_exchange(columns, outcome, places)
+            readings += [(value, columns.pair.main.name, (step,)) for n, step in found if 2 * n >= len(texts)]
+        outcome = _best_exchange(columns, outcome, readings)
     return outcome
 
 
@@ -186,21 +186,21 @@ def _frequent(array: pa.Array) -> list[str]:
     return [text for text, _ in texts.most_common(_MAX_VALUES) if any(map(str.isalnum, text))]
 
 
-def _best_exchange(columns: FullColumns, outcome: Outcome, places: list[_Place]) -> Outcome:
+def _best_exchange(columns: FullColumns, outcome: Outcome, readings: list[_Reading]) -> Outcome:
     """Return the first program with a part of a column in the place of a constant that joins enough."""
-    for program in _exchanged(outcome.program, places):
+    for program in _exchanged(outcome.program, readings):
         other = evaluate(program, columns.pair.table, columns.pair.main, columns.pair.target.values)
         if other.n_joined >= _MIN_JOINED:
             return other
     return outcome
 
 
-def _exchanged(program: Program, places: list[_Place]) -> Iterator[Program]:
+def _exchanged(program: Program, readings: list[_Reading]) -> Iterator[Program]:
     """List programs with a part of a column in the place of words of a constant."""
     for at, piece in enumerate(program.pieces):
         if not isinstance(piece, Constant):
             continue
-        for text, name, steps in places:
+        for text, name, steps in readings:
             found = re.search(rf"(?<![^\W_]){re.escape(text)}(?![^\W_])", piece.text, re.IGNORECASE)
             names = tuple(dict.fromkeys([*program.columns, name]))
             if found is None or len(names) > MAX_COLUMNS:

@@ -18,7 +18,7 @@ from dfjoin.transform.evidence.transform_join import RankedProgram, Table, Trans
 
 _TOKEN = re.compile(f"([0-9]{{2,}}|{pattern_of('letters')}{{2,}})")
 _RUNS = {kind: re.compile(f"{pattern_of(kind)}+") for kind in ("digits", "letters")}
-_PLACES = (0, 1, 2, -1, -2)
+_RUN_NUMBERS = (0, 1, 2, -1, -2)
 """Runs of digits or letters, from either end, among which a constant is looked for."""
 _MAX_ROWS = 2_000
 
@@ -102,10 +102,10 @@ def _reading_of(token: str, texts: Texts) -> Extract | None:
     kind = "digits" if token.isdigit() else "letters"
     for column, cells in enumerate(texts):
         runs = [_RUNS[kind].findall(cell) for cell in cells]
-        for place in _PLACES:
-            at_least = place + 1 if place >= 0 else -place
-            if all(len(found) >= at_least and found[place].lower() == token.lower() for found in runs):
-                return Extract(column, (CharacterRun(kind, place),))
+        for number in _RUN_NUMBERS:
+            at_least = number + 1 if number >= 0 else -number
+            if all(len(found) >= at_least and found[number].lower() == token.lower() for found in runs):
+                return Extract(column, (CharacterRun(kind, number),))
     return None
 
 

@@ -23,7 +23,7 @@ _MAX_ALIKE = 8
 """Stretches of the target taken for one of the source."""
 _MAX_GROWN = 60
 """Lines that are followed from neighbours to the whole column."""
-_REACH = 3
+_MAX_MISSING = 3
 """Numbers that may be missing between two neighbours of a stretch."""
 _MAX_LINES = 4
 _CHOICE_BITS = 2.0
@@ -157,9 +157,9 @@ def _stretches(numbers: SortedNumbers, size: int, rng: np.random.Generator | Non
     values = numbers.values
     n = values.size
     starts = np.arange(n) if rng is None or n <= _STRETCHES else np.sort(rng.choice(n, _STRETCHES, replace=False))
-    shapes: list[tuple[int, ...]] = [(a,) for a in range(1, _REACH + 1)]
+    shapes: list[tuple[int, ...]] = [(a,) for a in range(1, _MAX_MISSING + 1)]
     if size == 3:
-        shapes = [(a, a + b) for a in range(1, _REACH) for b in range(1, _REACH)]
+        shapes = [(a, a + b) for a in range(1, _MAX_MISSING) for b in range(1, _MAX_MISSING)]
     parts = []
     for shape in shapes:
         some = starts[starts + shape[-1] < n]
@@ -178,8 +178,8 @@ def _alike(own: Floats, theirs: Floats, error: float) -> tuple[NDArray[np.int64]
     low = np.maximum(low, np.minimum(middle - _MAX_ALIKE // 2, high - _MAX_ALIKE))
     counts = np.clip(np.minimum(high - low, _MAX_ALIKE), 0, None) * np.isfinite(own)
     left = np.repeat(np.arange(own.size), counts)
-    place = np.arange(left.size) - np.repeat(np.cumsum(counts) - counts, counts)
-    return left, order[np.repeat(low, counts) + place]
+    position = np.arange(left.size) - np.repeat(np.cumsum(counts) - counts, counts)
+    return left, order[np.repeat(low, counts) + position]
 
 
 def _followed(
@@ -189,9 +189,9 @@ def _followed(
     cost, n_free = kind
     is_line = np.isfinite(scales) & np.isfinite(offsets) & (scales != 0)
     starts, scales, offsets = starts[is_line], scales[is_line], offsets[is_line]
-    places = np.searchsorted(source.values, starts)
+    positions = np.searchsorted(source.values, starts)
     width = min(8, len(source))
-    near = np.clip(places - width // 2, 0, len(source) - width)[:, None] + np.arange(width)
+    near = np.clip(positions - width // 2, 0, len(source) - width)[:, None] + np.arange(width)
     x = source.values[near]
     results = scales[:, None] * x + offsets[:, None]
     at = target.nearest(results)
@@ -200,7 +200,7 @@ def _followed(
     for number in np.argsort(-met, kind="stable")[:_MAX_GROWN]:
         if met[number] < n_free + 2:
             break
-        line = _grow(source, target, int(places[number]), (float(scales[number]), float(offsets[number])), n_free)
+        line = _grow(source, target, int(positions[number]), (float(scales[number]), float(offsets[number])), n_free)
         if line is not None:
             grown.setdefault((f"{line[0]:.6g}", f"{line[1]:.6g}"), line)
     lines = np.array(list(grown.values())).reshape(-1, 2)
@@ -208,13 +208,13 @@ def _followed(
 
 
 def _grow(
-    source: SortedNumbers, target: SortedNumbers, place: int, line: tuple[float, float], n_free: int
+    source: SortedNumbers, target: SortedNumbers, position: int, line: tuple[float, float], n_free: int
 ) -> tuple[float, float] | None:
     """Fit a line to the numbers that it meets around a place, in doubling stretches; None if it meets no more."""
     scale, offset = line
     width = 8
     while True:
-        low, high = max(0, place - width), min(len(source), place + width)
+        low, high = max(0, position - width), min(len(source), position + width)
         step = max(1, (high - low) // 2000)
         x = source.values[low:high:step]
         results = scale * x + offset

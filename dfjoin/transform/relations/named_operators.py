@@ -514,10 +514,10 @@ def _unit_of(
     scale, offset = best[1].split(" ")
     program = _program(source.name, (*steps, Linear(scale, offset, digits, "fixed")))
     results = _made_of(source, program)
-    reached = _made_of(target, _program(target.name, (Linear("1", "0", digits, "fixed"),)))
+    wanted = _made_of(target, _program(target.name, (Linear("1", "0", digits, "fixed"),)))
     shares = (
-        results.share_in({text for text in reached.results if text}),
-        reached.share_in({text for text in results.results if text}),
+        results.share_in({text for text in wanted.results if text}),
+        wanted.share_in({text for text in results.results if text}),
     )
     if max(shares) < _EXPLAINED:
         return None
