@@ -41,8 +41,8 @@ _WHERE_OF_SEARCH = """where : {"auto", "driver", "cluster"}
         Where the search runs.
 
         Dates are not searched for by the periods in which they lie, as in pandas: no row has ``period``; nor are other
-        names of the same things (`aliases`). Several columns of
-        numbers, which are points, are searched for here, whatever `where` says. `report` tells where a search ran.
+        names of the same things (`aliases`). `report` tells where
+        a search ran.
 
         - ``"driver"``: the distinct values of the query columns come to this process, up to 64 MiB.
         - ``"cluster"``: in tasks, which have to find the index at the same path. Groups of segments are searched in
@@ -53,8 +53,10 @@ _WHERE_OF_SEARCH = """where : {"auto", "driver", "cluster"}
           all of its values.
         - ``"auto"``: here, and in tasks where the values are too many.
 
-        The rows of a key of several columns come here. Its tables are compared here, for two seconds, and by as many
-        tasks as there are cores, for up to 30 seconds, if that is not enough (``"auto"``) or at once (``"cluster"``).
+        Distinct rows of several columns come here. The tables of a key are compared here, for two seconds, and by as
+        many tasks as there are cores, for up to 30 seconds, if that is not enough (``"auto"``) or at once
+        (``"cluster"``). Columns of numbers, which are points, are searched for here but with ``"cluster"``: then each
+        task takes some of the points.
 
         The frame is read once here. In tasks it is read once; where Spark expects more than 2 MiB of distinct values,
         these are kept on disk or in memory while the search lasts, and a job counts them. Jobs: one here; in tasks one

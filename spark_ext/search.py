@@ -19,14 +19,11 @@ from pyspark.sql import functions as F
 from dfjoin._validation import check_choice, check_text
 from dfjoin.errors import InvalidParameterError
 from dfjoin.lake import refuse_swapped, resolve_lake
-from dfjoin.search.column_search import key_result, search_queries, warn_of_missing
-from dfjoin.search.discover import discover as search_pandas
-from dfjoin.search.discover import has_composite_key, make_key
+from dfjoin.search.column_search import search_queries
 from dfjoin.search.modes import mode_of
 from dfjoin.search.params import SearchParams, search_params
 from dfjoin.store.snapshot import Snapshot
 from spark_ext.jobs import described, in_tasks, kept, n_cores, task_keys
-from spark_ext.key_search import search_key
 from spark_ext.long_search import search_long
 from spark_ext.probe import collect_or_explain, require_index
 from spark_ext.queries import QueryRows, check_named, long_queries, query_rows
@@ -42,6 +39,7 @@ from spark_ext.search_tasks import (
     schema_of,
     sql_schema,
 )
+from spark_ext.several_columns import search_several
 from spark_ext.task_counters import summary
 from spark_ext.transfer import collect, estimated_bytes, quoted, to_pandas, to_spark
 
@@ -105,14 +103,10 @@ def _discover(frame: Any, on: Any, lake: Any, where: str, options: dict[str, Any
     refuse_swapped(on if not (isinstance(on, str) and on in frame.columns) else None, lake, frame.columns)
     snapshot = resolve_lake(lake).snapshot
     mode_of(params.mode).check(snapshot)
-    if isinstance(on, list) and has_composite_key(on, params):
-        key = make_key(collect_points(frame, on), on, snapshot, params)
-        search, work = search_key(frame.sparkSession, key, SearchTask(snapshot, params, {}, (), False), where)
-        found = warn_of_missing(key_result(snapshot, search, params))
-        return _result(frame.sparkSession, found, snapshot, {**options, "on": on}, work)
     if isinstance(on, list) and len(on) != 1:
-        found = search_pandas(collect_points(frame, on), on, snapshot, params, has_periods=False)
-        return _result(frame.sparkSession, found, snapshot, {**options, "on": on})
+        spark, task = frame.sparkSession, SearchTask(snapshot, params, {}, (), False)
+        found, work = search_several(spark, collect_points(frame, on), on, task, where)
+        return _result(spark, found, snapshot, {**options, "on": on}, work)
     queries = query_rows(frame, on)
     is_every = on is None or (on == "*" and "*" not in frame.columns)
     task = SearchTask(snapshot, params, queries.fields, queries.companions, is_every)

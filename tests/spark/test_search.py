@@ -24,7 +24,7 @@ from dfjoin.errors import (
     InvalidTypeError,
 )
 from dfjoin.search import composite_search
-from spark_ext import jobs, key_search, long_search, transfer
+from spark_ext import jobs, long_search, several_columns, transfer
 from spark_ext import search as spark_search
 from spark_ext.queries import query_rows
 from spark_ext.transfer import collect, to_pandas
@@ -264,12 +264,37 @@ def test_tables_of_a_key_are_compared_in_tasks(spark, parted, monkeypatch, optio
     hits = sdf.discover_joinable(["word", "n"], parted, **options)
     assert spark_ext.report(hits)["tasks"] == {"search": 2}
     equal(hits, want)
-    monkeypatch.setattr(key_search, "require_index", partial(_refuse, InvalidParameterError("not seen by tasks")))
+    monkeypatch.setattr(several_columns, "require_index", partial(_refuse, InvalidParameterError("not seen by tasks")))
     for where in ("auto", "driver"):
         with pytest.warns(ApproximateResultWarning, match="ended before all tables were compared"):
             assert not sdf.discover_joinable(["word", "n"], parted, where=where, **options).count()
     with pytest.raises(InvalidParameterError, match="not seen by tasks"):
         sdf.discover_joinable(["word", "n"], parted, where="cluster", **options)
+
+
+def test_points_are_searched_in_tasks(spark, tmp_path):
+    """Each task takes some of the points; what they count is added."""
+    spark_ext.enable(spark)
+    rng = np.random.default_rng(4)
+    places = rng.uniform(0, 60, (30, 2)).round(3)
+    frames = {f"t{i}": pd.DataFrame(places[5 * i :], columns=["lat", "lon"]).assign(n=i) for i in range(4)}
+    lake = dfjoin.build_lake(frames, tmp_path / "ix", engine="inline", progress=False, axes=[["lat", "lon"]])
+    df, sdf = pair(spark, lat=[*places[:, 0], 1.0, None], lon=[*places[:, 1], 1.0, 2.0])
+    options = {
+        "mode": "embedding",
+        "radius": 5,
+        "radius_unit": "km",
+        "rank": "useful",
+        "min_score": 0.0,
+        "families": False,
+    }
+    want = df.discover_joinable(["lat", "lon"], lake, **options)
+    assert len(want) > 1
+    hits = sdf.discover_joinable(["lat", "lon"], lake, where="cluster", **options)
+    work = spark_ext.report(hits)
+    assert work["tasks"] == {"search": 2} and work["processes"] == 2
+    equal(hits, want)
+    equal(sdf.discover_joinable(["lat", "lon"], lake, **options), want)
 
 
 def _refuse(error, *_):

@@ -202,6 +202,11 @@ class DistanceSearch:
         return join_hits(parts), stats
 
 
+def has_room(n_noted: NDArray[np.int64]) -> bool:
+    """Tell whether so many matches of each part can be noted by one search."""
+    return bool(np.all(n_noted <= _ROOM))
+
+
 @dataclass
 class MatchRecord:
     """The matches of a search by distance, part by part: a segment, or a space of points of one.
@@ -243,6 +248,11 @@ class MatchRecord:
         self._parts.append((log._replace(queries=queries, columns=columns), tally.hits.size, chosen))
         self._n_columns += tally.hits.size if alive is None else int(np.count_nonzero(alive))
 
+    @property
+    def n_noted(self) -> NDArray[np.int64]:
+        """The matches of each part, those that had no room too."""
+        return np.array([int(log.size[0]) for log, _, _ in self._parts], np.int64)
+
     def held(self) -> HeldCounts:
         """Count the columns that match each value, and the values that lie near it."""
         values = self.query.values
@@ -253,7 +263,7 @@ class MatchRecord:
         is_held = (n_holding > 0) | (n_near > 0)
         order = np.argsort(values.hashes)
         order = order[is_held[order]]
-        n_full = sum(int(log.size[0] > _ROOM) for log, _, _ in self._parts)
+        n_full = int(np.count_nonzero(self.n_noted > _ROOM))
         return HeldCounts(values.hashes[order], n_holding[order], self._n_columns, n_near[order], n_full)
 
     def evidence(self, hits: Hits, held: HeldCounts | None = None) -> SharedEvidence | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from dfjoin.errors import IncompatibleSettingsError, InvalidParameterError, warn
 from dfjoin.index.axis_group import AxisShape, AxisSpace, axis_spaces
 from dfjoin.index.segment import Segment, reading
+from dfjoin.kernels.lists.evidence import N_SUMS
 from dfjoin.kernels.records import as_read_only
 from dfjoin.kernels.vectors.vector_search import (
     MatchTally,
@@ -24,21 +25,22 @@ from dfjoin.kernels.vectors.vector_search import (
     make_scratch,
 )
 from dfjoin.search.distance.distance_mode import DistanceFound, MatchedPairs, no_hits
-from dfjoin.search.distance.distance_search import CountedSets, DistanceSearch, MatchRecord
+from dfjoin.search.distance.distance_search import CountedSets, DistanceSearch, MatchRecord, has_room
 from dfjoin.search.embedding.axes_join import AxesRelation, PointRadius, point_radius
 from dfjoin.search.embedding.axes_query import PointQuery, point_text
 from dfjoin.search.embedding.near_plans import NearSegment, chosen_queries, run_near_plan, sealed_queries
 from dfjoin.search.embedding.pexeso.pexeso_plan import PexesoSearch
 from dfjoin.search.embedding.pexeso.pivots import build_pivot_index
-from dfjoin.search.exact.searcher import MatchedQuery
-from dfjoin.search.found import Candidate
-from dfjoin.search.hits import Hits, RankedHits, join_hits
+from dfjoin.search.exact.searcher import MatchedQuery, smallest_count
+from dfjoin.search.found import Candidate, Found, Pool
+from dfjoin.search.hits import Hits, RankedHits, join_hits, rank_hits
 from dfjoin.search.params import SearchParams, SearchStats
 from dfjoin.search.usefulness.features import SharedEvidence
-from dfjoin.search.usefulness.ranking import MOST_RANKED
+from dfjoin.search.usefulness.ranking import MOST_RANKED, rank_pool
 from dfjoin.search.usefulness.useful_hits import Usefulness
 from dfjoin.store.snapshot import Snapshot
 from dfjoin.values.header_meaning import headers_of
+from dfjoin.values.normalize import keep_values
 from dfjoin.vectors.axis_points import PAIRS_AT_ONCE, near_points, place_degrees
 from dfjoin.vectors.metrics import metric_of
 from dfjoin.vectors.trees import bound_of, features_of
@@ -302,6 +304,13 @@ def _warn_of_lengths(snapshot: Snapshot, query: PointQuery) -> None:
         )
 
 
+def _radius_of(params: SearchParams) -> PointRadius:
+    """Return the radius of a search; raise InvalidParameterError if an argument belongs to texts."""
+    if params.plan not in _PLANS:
+        raise InvalidParameterError(f'`plan` for columns of numbers must be "tree" or "pexeso", got {params.plan!r}')
+    return point_radius(params.radius, params.radius_unit, params.metric)
+
+
 def find_points(
     snapshot: Snapshot, query: PointQuery, params: SearchParams, record: MatchRecord | None = None
 ) -> tuple[PointsFound, Hits]:
@@ -312,11 +321,90 @@ def find_points(
     InvalidParameterError
         If an argument belongs to texts.
     """
-    if params.plan not in _PLANS:
-        raise InvalidParameterError(f'`plan` for columns of numbers must be "tree" or "pexeso", got {params.plan!r}')
-    radius = point_radius(params.radius, params.radius_unit, params.metric)
+    radius = _radius_of(params)
     _warn_of_lengths(snapshot, query)
     hits, sets, stats = _search_points(snapshot, query, radius, params, record)
     matched, is_all = MatchedQuery(snapshot, query.values), params.count == "all"
     none = no_hits(snapshot, hits)
     return PointsFound(query, none, stats, matched, radius=radius, is_all=is_all, sets=tuple(sets)), hits
+
+
+# A search in parts: some points of the query are compared with those of the whole lake, and what they count is added.
+
+
+class PointsPart(NamedTuple):
+    """What was found for some points of a query.
+
+    Parameters
+    ----------
+    hits : Hits
+        All sets of columns with a point near one of these.
+    sets : ndarray of int64, shape (n, 2)
+        The space of each in its segment, and its number there.
+    sums : ndarray of int64, shape (n, N_SUMS)
+        What the matches tell of each, see `SharedEvidence`; empty if it was not asked for or there was no room.
+    total_weight : float
+    n_noted : ndarray of int64
+        Matches in each space of the lake.
+    stats : SearchStats
+    """
+
+    hits: Hits
+    sets: NDArray[np.int64]
+    sums: NDArray[np.int64]
+    total_weight: float
+    n_noted: NDArray[np.int64]
+    stats: SearchStats
+
+
+def deal_points(snapshot: Snapshot, query: PointQuery, n: int, params: SearchParams) -> list[PointQuery]:
+    """Deal the points of a query out to `n` searches or fewer; raise and warn as `find_points` does."""
+    _radius_of(params)
+    _warn_of_lengths(snapshot, query)
+    numbers, column = np.arange(len(query.values)), query.column[:0]
+    held = [numbers % n == part for part in range(max(1, min(n, numbers.size)))]
+    return [
+        replace(query, column=column, values=keep_values(query.values, one), points=query.points[one]) for one in held
+    ]
+
+
+def search_part(snapshot: Snapshot, query: PointQuery, params: SearchParams) -> PointsPart:
+    """Search for some points of a query."""
+    record = MatchRecord(query) if params.is_by_usefulness else None
+    every = replace(params, threshold=None, k=None)
+    hits, sets, stats = _search_points(snapshot, query, _radius_of(params), every, record)
+    evidence = None if record is None else record.evidence(hits)
+    numbers = np.array([(one.space, one.number) for one in sets], np.int64).reshape(-1, 2)
+    n_noted = np.empty(0, np.int64) if record is None else record.n_noted
+    if evidence is None:
+        return PointsPart(hits, numbers, np.zeros((len(hits), N_SUMS), np.int64), 0.0, n_noted, stats)
+    return PointsPart(hits, numbers, evidence.sums, evidence.total_weight, n_noted, stats)
+
+
+def merge_points(snapshot: Snapshot, query: PointQuery, parts: Sequence[PointsPart], params: SearchParams) -> Found:
+    """Add what was found for all points of a query, and rank it as one search does."""
+    hits, stats = join_hits([part.hits for part in parts]), SearchStats()
+    for part in parts:
+        stats.add(part.stats)
+    stats.plan, stats.n_values = parts[0].stats.plan, len(query.values)
+    places = np.column_stack([hits.segments, np.concatenate([part.sets for part in parts])])
+    distinct, first, numbers = np.unique(places, axis=0, return_index=True, return_inverse=True)
+    counts = np.column_stack([hits.matched, hits.matched_rows, np.concatenate([part.sums for part in parts])])
+    added = np.zeros((len(distinct), counts.shape[1]), np.int64)
+    np.add.at(added, numbers.ravel(), counts)
+    weights = query.values.row_counts() if params.is_weighted else np.ones(len(query.values), np.int64)
+    kept = np.flatnonzero(added[:, 1] >= smallest_count(params.threshold, int(weights.sum())))
+    hits = replace(hits.take(first[kept]), matched=added[kept, 0], matched_rows=added[kept, 1])
+    sets = tuple(SpaceSet(*one) for one in distinct[kept, 1:].tolist())
+    matched, is_all = MatchedQuery(snapshot, query.values), params.count == "all"
+    none = no_hits(snapshot, hits)
+    found = PointsFound(query, none, stats, matched, radius=_radius_of(params), is_all=is_all, sets=sets)
+    if not params.is_by_usefulness:
+        return found.with_hits(rank_hits(snapshot.segments, hits, params.k, query.profile.has_range))
+    evidence = None
+    if has_room(np.sum([part.n_noted for part in parts], axis=0)):
+        weight = sum(part.total_weight for part in parts)
+        evidence = SharedEvidence(hits, added[kept, 2:], weight, hits.cardinality)
+    found, hits, evidence = found.pooled(hits, evidence)
+    pool = Pool(hits, matched, stats, evidence, found, is_by_equality=False)
+    return rank_pool(snapshot, query, pool, params)

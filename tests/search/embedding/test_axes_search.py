@@ -8,6 +8,11 @@ from hypothesis import strategies as st
 
 import dfjoin
 from dfjoin.errors import DfjoinWarning, IncompatibleSettingsError, InvalidParameterError
+from dfjoin.search.column_search import finish_search, search_queries
+from dfjoin.search.discover import query_columns
+from dfjoin.search.distance import distance_search
+from dfjoin.search.embedding import axes_search
+from dfjoin.search.params import search_params
 from tests.oracles.places import count_points, haversine
 from tests.oracles.vectors import distance
 
@@ -219,3 +224,39 @@ def test_vectors_that_can_match_nothing_are_told(build):
     with pytest.warns(DfjoinWarning, match="2 rows of on='e' have no vector: lists must have 2 numbers"):
         found = query.discover_joinable("e", lake, **options)
     assert found["matched"].tolist() == [1]
+
+
+@pytest.mark.parametrize("is_full", [False, True])
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"rank": "useful", "min_score": 0.0, "families": False},
+        {"rank": "useful", "min_score": 0.0, "families": False, "threshold": 0.5, "k": 2},
+        {"rank": "matched", "k": 2},
+        {"rank": "matched", "threshold": 0.3, "count": "all", "plan": "pexeso"},
+        {"rank": "matched", "weighted": True},
+    ],
+)
+def test_points_that_are_dealt_out_give_what_one_search_gives(lakes, monkeypatch, options, is_full):
+    if is_full:
+        monkeypatch.setattr(distance_search, "_ROOM", 20)  # fewer than all points have, more than some of them
+    _, whole, parted = lakes
+    df = pd.concat([tables(0, 2)["t1"], tables(0, 2)["t1"].head(3)], ignore_index=True)
+    places, axes = ["Latitude", "Longitude"], ["x", "y"]
+    for lake, on, radius, unit in (
+        (whole, places, 0.5, "km"),
+        (whole, places, 2000, "km"),
+        (parted, places, 2000, "km"),
+        (whole, axes, 0.1, "absolute"),
+        (parted, axes, 1.0, "absolute"),
+    ):
+        snapshot = lake.snapshot
+        params = search_params(mode="embedding", radius=radius, radius_unit=unit, **options)
+        (query,) = query_columns(df, on, snapshot, params)
+        want = pd.DataFrame(search_queries(snapshot, [query], params))
+        for n in (1, 2, 5):
+            dealt = axes_search.deal_points(snapshot, query, n, params)
+            assert len(dealt) == n and sum(len(one.points) for one in dealt) == len(query.points)
+            parts = [axes_search.search_part(snapshot, one, params) for one in dealt]
+            found = axes_search.merge_points(snapshot, query, parts, params)
+            pd.testing.assert_frame_equal(pd.DataFrame(finish_search(snapshot, [found], params)), want)
