@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
-from itertools import accumulate
+from itertools import accumulate, pairwise
 
 import numpy as np
 import pyarrow as pa
@@ -88,7 +88,9 @@ class ValueSet:
 
     def values(self) -> list[str]:
         """Return all canonical values as text, in the order of their first row."""
-        return [self.value(code) for code in range(len(self))]
+        ends = self.offsets.tolist()
+        data = self.data[ends[0] : ends[-1]].tobytes()
+        return [data[start:end].decode("utf-8", "replace") for start, end in pairwise(ends)]
 
     def row_counts(self) -> NDArray[np.int64]:
         """Count the rows of each value; int64, shape (n_values,)."""

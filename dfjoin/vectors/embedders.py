@@ -173,11 +173,14 @@ def unit_rows(vectors: NDArray[np.floating]) -> NDArray[np.float32]:
     -------
     ndarray of float32, shape (n, d)
     """
-    exact = vectors.astype(np.float64)
-    largest = np.abs(exact).max(axis=1, keepdims=True, initial=0)
-    exact /= np.where(largest > 0, largest, 1)  # no square overflows or vanishes
-    norms = np.sqrt(np.einsum("ij,ij->i", exact, exact))[:, None]
-    return (exact / np.where(norms > 0, norms, 1)).astype(np.float32)
+    rows = np.empty(vectors.shape, np.float32)
+    for start in range(0, len(rows), _BATCH):
+        exact = vectors[start : start + _BATCH].astype(np.float64)
+        largest = np.abs(exact).max(axis=1, keepdims=True, initial=0)
+        exact /= np.where(largest > 0, largest, 1)  # no square overflows or vanishes
+        norms = np.sqrt(np.einsum("ij,ij->i", exact, exact))[:, None]
+        rows[start : start + _BATCH] = exact / np.where(norms > 0, norms, 1)
+    return rows
 
 
 # Choosing --------------------------------------------------------------------------------------------------

@@ -87,10 +87,12 @@ class SimilarKeys(TextKeys):
     def closest_within(self, values: ValueSet, wanted: NDArray[np.int64]) -> NearPairs:
         """See `TextKeys`: by growing radii, since few texts lie within a small one."""
         texts, found = SimilarTexts.of((values.offsets, values.data), self._limit.metric), [NO_PAIRS]
-        for part in (_NEARER**2, _NEARER, 1):
+        one_change, most = self._limit.least_change(self._texts.usual_size()), self._limit.radius
+        radii = {max(most / _NEARER**2, one_change), most / _NEARER}  # equal texts are wanted no more
+        for radius in (*sorted(radii if one_change <= most / _NEARER else ()), most):
             own = ChosenTexts(self._values.data, self._values.offsets, wanted.astype(np.uint32))
             queries = SimilarTexts(own, self._limit.metric)
-            pairs = texts.pairs(queries, replace(self._limit, radius=self._limit.radius / part))
+            pairs = texts.pairs(queries, replace(self._limit, radius=radius))
             found.append(NearPairs(pairs.texts, pairs.queries, pairs.distances))
             wanted = np.setdiff1d(wanted, pairs.queries)
         return NearPairs(*(np.concatenate(arrays) for arrays in zip(*found, strict=True)))

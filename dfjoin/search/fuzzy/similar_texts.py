@@ -79,6 +79,10 @@ class SpellingRadius:
         """Whether sets of 3-grams are compared."""
         return self.metric == "jaccard"
 
+    def least_change(self, size: int) -> float:
+        """Return the radius below which a text of so many characters, or 3-grams, differs from none of no more."""
+        return 1 / max(1, size) if self.is_grams or self.unit == "fraction" else 1.0
+
     def __str__(self) -> str:
         """Say how near texts have to be."""
         if self.is_grams:
@@ -136,7 +140,8 @@ def _with_sorted_words(texts: ChosenTexts) -> ChosenTexts:
     """Write the words of each text in order; longer texts become empty."""
     size = int(stretches_of(texts.offsets, texts.chosen, texts.data.size)[1].sum())
     found = np.zeros(size + 8, np.uint8), np.zeros(texts.chosen.size + 1, np.int64)
-    sort_words(*map(as_read_only, texts), LONGEST, np.empty((2, 2 * LONGEST + 1), np.int64), *found)
+    data, offsets, chosen = as_read_only(texts.data), as_read_only(texts.offsets), as_read_only(texts.chosen)
+    sort_words(data, offsets, chosen, LONGEST, np.empty((2, 2 * LONGEST + 1), np.int64), *found)
     return all_texts((found[1], found[0]))
 
 
@@ -174,14 +179,15 @@ class SimilarTexts:
 
     Notes
     -----
-    O(characters). Memory: 6 bytes a text beside the texts; 32 more of those that a search has looked at, 64 if they have
-    more than 64 characters; with their words in order the texts once more. Texts of a mapped file are read in the order
-    in which they lie, and their pages given back.
+    O(characters). Memory: 6 bytes a text beside the texts; 32 more of those that a search has looked at, 64 if they
+    have more than 64 characters; with their words in order the texts once more. Texts of a mapped file are read in the
+    order in which they lie, and their pages given back.
     """
 
     def __init__(self, texts: ChosenTexts, metric: str) -> None:
         self._is_grams = metric == "jaccard"
-        data, offsets, chosen = map(as_read_only, _with_sorted_words(texts) if metric == "tokens" else texts)
+        own = _with_sorted_words(texts) if metric == "tokens" else texts
+        data, offsets, chosen = as_read_only(own.data), as_read_only(own.offsets), as_read_only(own.chosen)
         sizes, counts = np.empty(chosen.size, np.int16), np.zeros(LONGEST + 3, np.int64)
         scratch = np.empty(LONGEST + 2, np.int64), np.full((2, GRAM_SLOTS), -1)
         for first in range(0, chosen.size, _READ_AT_ONCE):
@@ -260,8 +266,14 @@ class SimilarTexts:
             if pairs is None:
                 step = max(1, (stop - begin) // 4)
                 continue
-            yield SpelledPairs(queries.numbers[pairs.queries], self.numbers[pairs.texts], pairs.distances)
+            owners, others = queries.numbers[pairs.queries], self.numbers[pairs.texts]
+            yield SpelledPairs(owners.astype(np.int64), others.astype(np.int64), pairs.distances)
             begin = stop
+
+    def usual_size(self) -> int:
+        """Return the median of characters, or of 3-grams; 0 without a text."""
+        sizes = self._texts.sizes
+        return int(sizes[sizes.size // 2]) if sizes.size else 0
 
     def pairs(self, queries: SimilarTexts, radius: SpellingRadius) -> SpelledPairs:
         """Return all that `near` finds at once."""
@@ -363,11 +375,7 @@ def _near(
 
 def _scratch_of(queries: ScanTexts) -> CompareScratch:
     """Number the characters of query texts, and make room for the longest text."""
-    points: set[str] = set()
-    data = queries.data
-    starts, ends = (queries.offsets[queries.places.astype(np.int64) + i].tolist() for i in (0, 1))
-    for start, end in zip(starts, ends, strict=True):
-        points.update(data[start:end].tobytes().decode("utf-8", "replace"))
+    points = set(queries.data.tobytes().decode("utf-8", "replace"))
     codes = np.array(sorted(map(ord, points)), np.int32)
     ascii_numbers = np.zeros(_ASCII, np.int32)
     ascii_numbers[codes[codes < _ASCII]] = codes[codes < _ASCII] + 1

@@ -163,6 +163,19 @@ def test_counts_of_what_was_compared():
     assert read.tolist() == [2, 1]
 
 
+@pytest.mark.parametrize("metric", ["edit", "jaccard", "tokens"])
+@pytest.mark.parametrize("radius", [0.02, 0.05, 0.1, 0.2, 0.34])
+def test_texts_that_may_not_differ_are_near_none_but_themselves(metric, radius):
+    reach, words = SpellingRadius(metric, radius, "fraction"), ["abcdefgh"[:n] for n in range(1, 9)]
+    for own in words:
+        size = texts_of([own], reach).usual_size()
+        near = [other for other in words if len(other) <= len(own) and pairs_of([own], [other], reach)]
+        assert radius >= reach.least_change(size) or near == [own]
+    assert texts_of([], reach).usual_size() == 0
+    assert texts_of(words, reach).usual_size() == (7 if metric == "jaccard" else 5)
+    assert SpellingRadius("edit", 2, "absolute").least_change(9) == 1
+
+
 def test_radii_in_words():
     assert str(spelling_radius(None, None, None)) == "edit distance up to 0.15 of the longer text"
     assert str(spelling_radius(2, "absolute", "edit")) == "edit distance up to 2"
