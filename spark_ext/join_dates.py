@@ -15,7 +15,8 @@ from pyspark.sql.window import Window
 from dfjoin.errors import InvalidParameterError
 from dfjoin.join.keys import KeyColumns
 from dfjoin.join.plan import JoinStep
-from dfjoin.join.rows.dated_rows import NEVER, dates_of, is_of_dates_alone, latest_periods
+from dfjoin.join.relation.period_keys import dates_of
+from dfjoin.join.rows.dated_rows import NEVER, is_of_dates_alone, latest_periods
 from dfjoin.types import IndexSettings
 from dfjoin.values.normalize import normalize_column
 from spark_ext.canonical_sql import KeyClasses

@@ -170,7 +170,7 @@ def _by_keys(frame: Any, other: OtherFrame, step: JoinStep, options: JoinOptions
     key, place = f"{PREFIX}k0", f"{PREFIX}place"
     known = known.append_column(key, pc.cast(pa.array(pairs[f"{PREFIX}left"].to_numpy(np.int64)), pa.string()))
     brought = _brought(other, step)
-    if step.dated is not None and not is_of_dates_alone(step):  # keys are equal
+    if step.period is not None or (step.dated is not None and not is_of_dates_alone(step)):  # keys are equal
         brought = [name for name in brought if name not in step.right_on]
     if options.indicator:
         for name in MARKS:

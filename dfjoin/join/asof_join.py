@@ -13,7 +13,8 @@ from dfjoin.join.aggregate import object_kind
 from dfjoin.join.keys import KeyColumns
 from dfjoin.join.options import RELATION_OPTIONS, JoinOptions, refuse_options
 from dfjoin.join.plan import JoinStep, json_label
-from dfjoin.join.rows.dated_rows import DatedKeys, dates_of, every_row
+from dfjoin.join.relation.period_keys import dates_of
+from dfjoin.join.rows.dated_rows import DatedKeys, every_row
 from dfjoin.join.rows.execute import RightSide
 from dfjoin.join.rows.report import JoinAccount
 from dfjoin.join.rows.right_facts import FrameFacts

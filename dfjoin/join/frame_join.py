@@ -32,6 +32,12 @@ from dfjoin.join.relation.frame_relation import (
     texts_of,
 )
 from dfjoin.join.relation.key_relation import KINDS, Relation
+from dfjoin.join.relation.period_keys import (
+    PeriodKeys,
+    find_entity_and_period,
+    find_period_keys,
+    parts_by_period,
+)
 from dfjoin.join.relation.relate import relate_again
 from dfjoin.join.rows.dated_rows import is_of_dates_alone
 from dfjoin.join.rows.execute import RightSide, match_marks
@@ -78,6 +84,9 @@ def join_frames(df: pd.DataFrame, other: pd.DataFrame, options: JoinOptions) -> 
     is_allowed = options.is_relation_allowed
     if equal is not None and len(equal[0]) > 1:
         is_allowed = options.is_relation_requested  # a composite key is meant whole, and a program may read a part
+    dated = _find_period_keys(left, right, equal, None if named is not None else no_keys, options)
+    if dated is not None:
+        return _join_equal(account, right, dated.labels, options, period=dated.period)
     if (
         options.pad is None
         and not options.is_relation_requested
@@ -106,6 +115,31 @@ def join_frames(df: pd.DataFrame, other: pd.DataFrame, options: JoinOptions) -> 
     if options.reviewed is not None:
         warn("`reviewed` pairs are of keys that programs or similarity relate, and there is no such relation here")
     return account if equal is None else _join_equal(account, right, equal, options)
+
+
+def _find_period_keys(
+    left: KeyColumns,
+    right: KeyColumns,
+    equal: KeyLabels | None,
+    repeated: Sequence[tuple[Any, Any]] | None,
+    options: JoinOptions,
+) -> PeriodKeys | None:
+    """Look for a key with a date in it, where equality of named columns is not enough, or no column is a key.
+
+    `repeated` are the pairs of columns that are no key; None where the caller named the columns.
+    """
+    if options.is_relation_requested or options.keeps_right_rows or options.pad is not None:
+        return None
+    if repeated is None:
+        if equal is None or len(equal[0]) == 1:
+            return None
+        return find_period_keys(left, right, equal, options.threshold)
+    if equal is not None:
+        is_key = len(equal[0]) > 1 or any(
+            side.query(side.position(labels[0])).is_unique for side, labels in zip((left, right), equal, strict=True)
+        )
+        repeated = [] if is_key else [(equal[0][0], equal[1][0])]
+    return find_entity_and_period(left, right, repeated, options.threshold) if repeated else None
 
 
 def _reviewed(relation: Relation, reviewed: Sequence[tuple[str, str, bool]]) -> Relation:
@@ -149,7 +183,8 @@ def join_frame_again(df: pd.DataFrame, other: pd.DataFrame, plan: JoinPlan, opti
         right_on = [by_text[name] for name in (*(step.right_on if is_key else ()), *step.dated["right_on"])]
         return join_frames_asof(left, right, texts_of(other), replace(options, on=on, right_on=right_on), step)
     if step.relation is None:
-        return _join_equal(account, right, (labels, [by_text[name] for name in step.right_on]), options, step)
+        right_labels = [by_text[name] for name in step.right_on]
+        return _join_equal(account, right, (labels, right_labels), options, step, step.period)
     near = distance_relation(step.relation)
     if near is not None:
         return _join_near(account, right, (labels, [by_text[name] for name in step.right_on]), near, options, step)
@@ -203,22 +238,36 @@ def _step(labels: list[Any], right_on: list[str], text_of: dict[Any, str], optio
 
 
 def _join_equal(
-    account: JoinAccount, right: KeyColumns, keys: KeyLabels, options: JoinOptions, planned: JoinStep | None = None
+    account: JoinAccount,
+    right: KeyColumns,
+    keys: KeyLabels,
+    options: JoinOptions,
+    planned: JoinStep | None = None,
+    period: str | None = None,
 ) -> JoinAccount:
-    """Join on keys that are equal in canonical form; `planned` is the step of a plan that is carried out again."""
+    """Join on keys that are equal in canonical form; `planned` is the step of a plan that is carried out again.
+
+    Of the last columns it is enough that their dates lie in the same `period`, if one is given.
+    """
     labels, right_labels = keys
     other = right.frame
     text_of = texts_of(other)
     names = [text_of[label] for label in right_labels]
-    index, parts = account.left.index(labels), right.parts(right_labels)
+    if period is None:
+        index, parts = account.left.index(labels), right.parts(right_labels)
+    else:
+        index = KeyIndex.of(parts_by_period(account.left, labels, period))
+        parts = parts_by_period(right, right_labels, period)
     codes, n_keys = index.match_all(parts) if options.keeps_right_rows else (index.match(parts), index.n_keys)
     new_labels = _new_labels(other, options, right_labels)
     frame = other[new_labels].set_axis([text_of[label] for label in new_labels], axis=1)
     right_keys = other[right_labels].set_axis(names, axis=1).reset_index(drop=True)
     frame = frame.reset_index(drop=True)
     kinds = {} if options.aggregate is None else {name: object_kind(frame[name]) for name in frame.columns}
-    side = RightSide(frame, right_keys, codes, n_keys, "right", object_kinds=kinds, facts=FrameFacts(frame, parts))
-    step = _again(_step(labels, names, text_of, options), planned)
+    relation = {} if period is None else {"period": period}
+    facts = FrameFacts(frame, parts)
+    side = RightSide(frame, right_keys, codes, n_keys, "right", relation, object_kinds=kinds, facts=facts)
+    step = replace(_again(_step(labels, names, text_of, options), planned), period=period)
     return account.join(step, index, side, options)
 
 

@@ -61,7 +61,7 @@ class JoinStep:
         "before" or "latest"}``, see `dfjoin.join.rows.dated_rows.DatedLink`. None: all that have its key.
     period : {"year", "quarter", "month", "week", "day"}, optional
         The last keys are dates or periods, and equal if they lie in the same one, see
-        `dfjoin.join.rows.read_rows.PeriodLink`.
+        `dfjoin.join.rows.read_rows.PeriodLink` of a lake and `dfjoin.join.relation.period_keys` of two frames.
     counted : bool or None
         Whether a column counts the table's rows, as it was when the join was first made; None: where keys are 1:m.
     is_unique : bool or None
@@ -198,7 +198,7 @@ def _step(values: dict[str, Any]) -> JoinStep:
         _check_relation(step)
     if step.dated is not None:
         _check_dated(step.dated, is_of_lake=bool(step.table))
-    if step.period is not None and (step.period not in PERIODS or step.relation is not None or not step.table):
+    if step.period is not None and (step.period not in PERIODS or step.relation is not None):
         raise TypeError(f"`period` of a step without a relation is one of {', '.join(PERIODS)}, or null")
     return step
 

@@ -153,3 +153,26 @@ def test_rows_of_one_moment_are_guarded(spark, sales):
     many = pair(spark, shop=["a"] * 90, day=pa.array([D(2020, 1, 1)] * 90), v=list(range(90)))
     with pytest.raises(JoinExpansionError, match="max_expansion"):
         sales[1].auto_join(many[1], on=["shop", "day"], how="asof", aggregate=None)
+
+
+@pytest.mark.parametrize(
+    "options", [{}, {"on": ["shop", "day"], "right_on": ["shop", "month"]}], ids=["found", "named"]
+)
+@pytest.mark.parametrize("other_is_pandas", [True, False])
+def test_days_of_a_shop_join_the_month_of_the_shop(spark, options, other_is_pandas):
+    spark_ext.enable(spark)
+    shops = [f"shop {i % 6}" for i in range(240)]
+    days = [D(2023, 12, 1) + datetime.timedelta(days=i // 3) for i in range(240)]
+    sales = pair(spark, shop=shops, day=pa.array(days), n=list(range(240)))
+    months = [
+        (shop, f"{month:%Y-%m}")
+        for shop in dict.fromkeys(shops)
+        for month in pd.date_range("2023-12", "2024-02", freq="MS")
+    ]
+    rent = pair(spark, shop=[shop for shop, _ in months], month=[month for _, month in months], rent=list(range(18)))
+    right = rent[0] if other_is_pandas else rent[1]
+    want, found = sales[0].auto_join(rent[0], **options), sales[1].auto_join(right, **options)
+    assert want["rent"].notna().all() and rows(found) == rows(want)
+    plan = spark_ext.report(found).to_dict()["plan"]
+    assert plan["steps"][0]["period"] == "month"
+    assert rows(sales[1].auto_join(right, plan=plan)) == rows(want)

@@ -7,20 +7,19 @@ from dataclasses import replace
 from typing import Any, Protocol
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
 from dfjoin._validation import show
-from dfjoin.errors import InvalidParameterError, InvalidTypeError, JoinExpansionError
+from dfjoin.errors import InvalidParameterError, JoinExpansionError
 from dfjoin.join.keys import KeyColumns
 from dfjoin.join.plan import JoinStep, json_label
+from dfjoin.join.relation.period_keys import dates_of
 from dfjoin.join.rows.execute import RightSide
 from dfjoin.join.rows.right_facts import TableFacts
 from dfjoin.kernels.ragged import expand_stretches
-from dfjoin.values.header_meaning import is_year_name
 from dfjoin.values.key_index import KeyIndex, expand_pairs
 from dfjoin.values.normalize import ValueSet
-from dfjoin.values.periods import PeriodColumn, read_periods
+from dfjoin.values.periods import PeriodColumn
 
 _MOST_PAIRS = 20_000_000
 """Pairs of a row of the frame and a row of the table with the same key, at most."""
@@ -49,27 +48,6 @@ class KeyLink(Protocol):
 
 _DAY = 86_400_000_000
 """Microseconds."""
-
-
-def dates_of(side: KeyColumns, label: Any) -> PeriodColumn | None:
-    """Read a column of a frame as dates or periods, None if it holds none.
-
-    Texts are read as they are, else in the canonical form that keys have: ``31.12.2020`` is a date there. Whole numbers
-    are years where the name says so. A column of nulls alone holds dates that are all null.
-    """
-    position = side.position(label)
-    column = side.frame.iloc[:, position]
-    if column.isna().all():
-        nothing = np.zeros(len(column), np.int64)
-        return PeriodColumn("day", nothing, nothing, np.ones(len(column), bool))
-    found = read_periods(column, is_year=is_year_name(label))
-    if found is not None or pd.api.types.is_numeric_dtype(column.dtype):
-        return found
-    try:
-        values = side.values(position)
-    except InvalidTypeError:
-        return None
-    return read_periods(pd.Series(np.array([*values.values(), None], object)[values.codes]))
 
 
 def is_of_dates_alone(step: JoinStep) -> bool:

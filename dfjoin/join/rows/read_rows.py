@@ -24,6 +24,7 @@ from dfjoin.join.plan import JoinStep, SavedRelation, distance_relation
 from dfjoin.join.relation.frame_relation import text_columns
 from dfjoin.join.relation.key_relation import KINDS, distinct_keys
 from dfjoin.join.relation.pair_keys import marked_pairs
+from dfjoin.join.relation.period_keys import check_periods, number_periods
 from dfjoin.join.relation.relate import relate_again
 from dfjoin.join.rows.dated_rows import DatedLink, KeyLink, every_row, is_of_dates_alone
 from dfjoin.join.rows.execute import RightSide, match_marks
@@ -33,14 +34,10 @@ from dfjoin.search.transform.candidate_programs import spell_values
 from dfjoin.store.table import LakeTable
 from dfjoin.transform.evidence.prepared_columns import SETTINGS
 from dfjoin.transform.evidence.transform_join import TransformJoin, join_rows
-from dfjoin.types import IndexSettings
 from dfjoin.values.header_meaning import is_year_name
 from dfjoin.values.key_index import KeyIndex, Vocabulary, concat_values, expand_pairs
 from dfjoin.values.normalize import ValueSet, normalize_column, unite_value_sets
-from dfjoin.values.periods import GRANULARITIES, PeriodColumn, read_periods
-
-_SETTINGS = IndexSettings(null_evidence=False)
-"""Of numbers of periods, all of which count, as -1 does."""
+from dfjoin.values.periods import read_periods
 
 
 class PeriodLink:
@@ -72,10 +69,10 @@ class PeriodLink:
         self._left_out = dict(left_out)
         *others, label = step.on
         column = left.frame.iloc[:, left.position(label)]
-        periods = self._checked(read_periods(column, is_year=is_year_name(column.name)), column.name)
+        periods = check_periods(read_periods(column, is_year=is_year_name(column.name)), step.period, column.name)
         self._is_finer = periods.granularity != step.period
         parts = [left.values(left.position(other), step.pad, step.dayfirst) for other in others]
-        self._index = KeyIndex.of([*parts, _numbered(periods, step.period)])
+        self._index = KeyIndex.of([*parts, number_periods(periods, step.period)])
 
     @property
     def step(self) -> JoinStep:
@@ -87,16 +84,6 @@ class PeriodLink:
         """The periods of the frame."""
         return self._index
 
-    def _checked(self, periods: PeriodColumn | None, name: Any) -> PeriodColumn:
-        found = "none" if periods is None else periods.granularity
-        weeks = (found == "week") != (self._period == "week") and found not in ("day", "second")
-        if periods is None or weeks or GRANULARITIES.index(found) < GRANULARITIES.index(self._period):
-            raise InvalidParameterError(
-                f"`on` must be columns of dates or of periods that lie in a {self._period}, got {show(name)} with "
-                f"periods of {found}"
-            )
-        return periods
-
     def _codes(self, parts: Sequence[ValueSet]) -> NDArray[np.int64]:
         """Return the number of the frame's key of each row of the table, -1 where the frame has none."""
         *others, values = parts
@@ -104,13 +91,14 @@ class PeriodLink:
         if texts.isna().all():
             return np.full(len(texts), -1, np.int64)
         name = self._step.right_on[-1]
-        periods = self._checked(read_periods(texts, is_year=self._period == "year" or is_year_name(name)), name)
+        periods = read_periods(texts, is_year=self._period == "year" or is_year_name(name))
+        periods = check_periods(periods, self._period, name)
         if self._is_finer and periods.granularity != self._period and not periods.are_first_of(self._period):
             raise InvalidParameterError(
                 f"`on` must not be finer on both sides than the {self._period} at which they are joined, got days of "
                 f"{show(name)}: rows would meet later ones"
             )
-        return self._index.match([*others, _numbered(periods, self._period)])
+        return self._index.match([*others, number_periods(periods, self._period)])
 
     def may_join(self, parts: Sequence[ValueSet]) -> NDArray[np.bool_]:
         """Tell of each row of a batch, by the canonical values of its key, whether it may join."""
@@ -128,11 +116,6 @@ class PeriodLink:
         keys = frame.iloc[:, :0]
         n_keys, facts = self._index.n_keys, TableFacts(rows.table)
         return RightSide(frame, keys, codes[chosen], n_keys, stem, relation, self._left_out, rows.kinds, facts=facts)
-
-
-def _numbered(periods: PeriodColumn, granularity: str) -> ValueSet:
-    """Return the numbers of the periods in which others lie, as a part of a key."""
-    return normalize_column(pa.array(periods.numbers(granularity), mask=periods.is_null), _SETTINGS)
 
 
 def columns_to_add(table: LakeTable, step: JoinStep) -> list[str]:

@@ -1,0 +1,183 @@
+"""Keys of two sides of which one part is a date, and the other side has the periods in which dates lie."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+
+from dfjoin._validation import show
+from dfjoin.errors import InvalidParameterError, InvalidTypeError
+from dfjoin.join.keys import KeyColumns
+from dfjoin.join.relation.key_evidence import names_agree
+from dfjoin.types import IndexSettings
+from dfjoin.values.header_meaning import is_year_name
+from dfjoin.values.key_index import KeyIndex
+from dfjoin.values.normalize import ValueSet, normalize_column
+from dfjoin.values.periods import GRANULARITIES, PeriodColumn, read_periods
+from dfjoin.values.shares import NEARLY_EVERY
+
+_SETTINGS = IndexSettings(null_evidence=False)
+"""Of numbers of periods, all of which count, as -1 does."""
+
+
+class PeriodKeys(NamedTuple):
+    """Columns of two frames that are equal, but for the last ones, whose dates lie in the same period.
+
+    Parameters
+    ----------
+    labels : tuple of list
+        On the left and on the right.
+    period : str
+        One of `dfjoin.values.periods.GRANULARITIES`.
+    share : float
+        Of the keys of the left frame that the right one has.
+    is_right_key : bool
+        Whether a key that both frames have stands in one row of the right one.
+    """
+
+    labels: tuple[list[Any], list[Any]]
+    period: str
+    share: float
+    is_right_key: bool
+
+
+def find_period_keys(
+    left: KeyColumns, right: KeyColumns, keys: tuple[list[Any], list[Any]], threshold: float
+) -> PeriodKeys | None:
+    """Find the pair of key columns that holds dates of one granularity on the left, and of another one on the right.
+
+    Parameters
+    ----------
+    left, right : KeyColumns
+    keys : tuple of list
+        Columns of either side that make a key together, in pairs.
+    threshold : float
+        Smallest share of the keys of the left frame that the right one has.
+
+    Returns
+    -------
+    PeriodKeys or None
+        Of the pair that relates the most keys; the coarser granularity of the two is the period. None where equality
+        reaches the threshold.
+
+    Notes
+    -----
+    Days that are all the first ones of their months hold months. O(rows × key columns).
+    """
+    best = None
+    for position, pair in enumerate(zip(*keys, strict=True)):
+        own, theirs = (dates_of(side, label) for side, label in zip((left, right), pair, strict=True))
+        period = None if own is None or theirs is None else _common_period(own, theirs)
+        if period is None:
+            continue
+        if best is None:
+            equal = left.index(keys[0])
+            if equal.n_matched(right.parts(keys[1])) >= threshold * equal.n_keys:
+                return None
+        own_keys, their_keys = ([*side[:position], *side[position + 1 :], side[position]] for side in keys)
+        labels = own_keys, their_keys
+        index = KeyIndex.of(parts_by_period(left, labels[0], period))
+        codes = index.match(parts_by_period(right, labels[1], period))
+        counts = np.bincount(codes[codes >= 0], minlength=index.n_keys)
+        n_matched = int(np.count_nonzero(counts))
+        share = n_matched / max(1, index.n_keys)
+        if n_matched and share >= max(threshold, best.share if best is not None else 0.0):
+            best = PeriodKeys(labels, period, share, bool(n_matched >= NEARLY_EVERY * counts.sum()))
+    return best
+
+
+def find_entity_and_period(
+    left: KeyColumns, right: KeyColumns, repeated: Sequence[tuple[Any, Any]], threshold: float
+) -> PeriodKeys | None:
+    """Find a key of an entity and a date, where the other frame has one row for the entity and a period.
+
+    Parameters
+    ----------
+    left, right : KeyColumns
+    repeated : sequence of tuple
+        Labels of pairs of columns whose shared values stand in many rows of both sides, which are no key alone.
+    threshold : float
+        Smallest share of the keys of the left frame that the right one has.
+
+    Returns
+    -------
+    PeriodKeys or None
+        None if two of them are equally good.
+
+    Notes
+    -----
+    The names of the entity agree, and it is text. O(pairs of columns × rows).
+    """
+    dates = [[label for label in side.frame.columns if dates_of(side, label) is not None] for side in (left, right)]
+    found = []
+    for own, theirs in repeated:
+        entity = left.query(left.position(own)), right.query(right.position(theirs))
+        if any(query.kind != "text" for query in entity) or not names_agree(*(query.name for query in entity)):
+            continue
+        pairs = ((day, month) for day in dates[0] for month in dates[1] if day != own and month != theirs)
+        keys = (find_period_keys(left, right, ([own, day], [theirs, month]), threshold) for day, month in pairs)
+        found += [key for key in keys if key is not None and key.is_right_key]
+    found.sort(key=lambda key: -key.share)
+    return found[0] if found and (len(found) == 1 or found[0].share > found[1].share) else None
+
+
+def _common_period(own: PeriodColumn, theirs: PeriodColumn) -> str | None:
+    """Return the coarser granularity of two columns, None if it is the same, or if weeks are to lie in months."""
+    held = {_granularity(own), _granularity(theirs)}
+    coarser = min(held, key=GRANULARITIES.index)
+    return None if len(held) == 1 or ("week" in held and coarser != "week") else coarser
+
+
+def _granularity(periods: PeriodColumn) -> str:
+    """Return what a column of dates holds: first days are the periods that begin with them."""
+    if np.unique(periods.starts[~periods.is_null]).size > 1 and periods.granularity in ("day", "second"):
+        return next((one for one in ("year", "quarter", "month") if periods.are_first_of(one)), periods.granularity)
+    return periods.granularity
+
+
+def dates_of(side: KeyColumns, label: Any) -> PeriodColumn | None:
+    """Read a column of a frame as dates or periods, None if it holds none.
+
+    Texts are read as they are, else in the canonical form that keys have: ``31.12.2020`` is a date there. Whole numbers
+    are years where the name says so. A column of nulls alone holds dates that are all null.
+    """
+    position = side.position(label)
+    column = side.frame.iloc[:, position]
+    if column.isna().all():
+        nothing = np.zeros(len(column), np.int64)
+        return PeriodColumn("day", nothing, nothing, np.ones(len(column), bool))
+    found = read_periods(column, is_year=is_year_name(label))
+    if found is not None or pd.api.types.is_numeric_dtype(column.dtype):
+        return found
+    try:
+        values = side.values(position)
+    except InvalidTypeError:
+        return None
+    return read_periods(pd.Series(np.array([*values.values(), None], object)[values.codes]))
+
+
+def parts_by_period(side: KeyColumns, labels: Sequence[Any], period: str) -> list[ValueSet]:
+    """Return the canonical values of key columns, and the numbers of the periods in which the last one's dates lie."""
+    *others, label = labels
+    return [*side.parts(others), number_periods(check_periods(dates_of(side, label), period, label), period)]
+
+
+def check_periods(periods: PeriodColumn | None, period: str, name: Any) -> PeriodColumn:
+    """Return periods that lie in those of a granularity; raises InvalidParameterError if there are no such ones."""
+    found = "none" if periods is None else periods.granularity
+    weeks = (found == "week") != (period == "week") and found not in ("day", "second")
+    if periods is None or weeks or GRANULARITIES.index(found) < GRANULARITIES.index(period):
+        raise InvalidParameterError(
+            f"`on` must be columns of dates or of periods that lie in a {period}, got {show(name)} with "
+            f"periods of {found}"
+        )
+    return periods
+
+
+def number_periods(periods: PeriodColumn, granularity: str) -> ValueSet:
+    """Return the numbers of the periods in which others lie, as a part of a key."""
+    return normalize_column(pa.array(periods.numbers(granularity), mask=periods.is_null), _SETTINGS)

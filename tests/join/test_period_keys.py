@@ -1,0 +1,108 @@
+"""Keys of two frames of an entity and a date: days of one side, and the periods in which they lie on the other."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import dfjoin
+from dfjoin.errors import DfjoinWarning, InvalidParameterError
+
+CITIES = ["Oslo", "Rome", "Paris", "Bern", "Wien"]
+DAYS = pd.date_range("2023-11-20", periods=130)
+SALES = pd.DataFrame([(city, day) for city in CITIES for day in DAYS], columns=["city", "date"])
+SALES = SALES.sample(frac=0.7, random_state=1, ignore_index=True).assign(sales=np.arange(455) * 1.5)
+SPELLINGS = {
+    "month": [
+        lambda period: str(period),
+        lambda period: period.strftime("%b %Y"),
+        lambda period: period.start_time,
+        lambda period: period.start_time.date(),
+    ],
+    "quarter": [lambda period: f"{period.year}Q{period.quarter}", lambda period: period.start_time],
+    "year": [lambda period: period.year],
+}
+CASES = [(granularity, spell) for granularity, spellings in SPELLINGS.items() for spell in spellings]
+
+
+def _periods(granularity):
+    return SALES["date"].dt.to_period({"month": "M", "quarter": "Q", "year": "Y"}[granularity])
+
+
+def _rain(granularity, spell):
+    """Return one row for each city and period, in another order, and the same value for each row of SALES."""
+    keys = pd.MultiIndex.from_product([CITIES, _periods(granularity).unique()], names=["city", "period"])
+    rain = keys.to_frame(index=False).sample(frac=1, random_state=2, ignore_index=True)
+    rain = rain.assign(rain=np.arange(len(rain)) + 0.25)
+    expected = SALES.assign(period=_periods(granularity)).merge(rain, how="left", on=["city", "period"])["rain"]
+    name = "year" if granularity == "year" else "period"
+    return rain.assign(period=[spell(period) for period in rain["period"]]).rename(columns={"period": name}), expected
+
+
+@pytest.mark.parametrize("is_named", [True, False])
+@pytest.mark.parametrize("as_text", [True, False])
+@pytest.mark.parametrize(("granularity", "spell"), CASES)
+def test_days_of_a_city_join_the_period_of_the_city(granularity, spell, as_text, is_named):
+    rain, expected = _rain(granularity, spell)
+    sales = SALES.assign(date=SALES["date"].astype(str)) if as_text else SALES
+    right_on = [*rain.columns[:2]]
+    joined = sales.auto_join(rain, on=["city", "date"], right_on=right_on) if is_named else sales.auto_join(rain)
+    assert joined["rain"].tolist() == expected.tolist()
+    report = joined.attrs["dfjoin"]
+    (step,) = report["plan"]["steps"]
+    assert (step["on"], step["right_on"], step["period"]) == (["city", "date"], right_on, granularity)
+    assert f"equal if both lie in the same {granularity}" in str(dfjoin.report(joined))
+    again = sales.iloc[::-3].auto_join(rain, plan=json.loads(json.dumps(report["plan"])))
+    assert again["rain"].tolist() == expected.iloc[::-3].tolist()
+
+
+def test_periods_of_a_city_join_its_days():
+    rain, _ = _rain("month", str)
+    joined = rain.auto_join(SALES, on=["city", "period"], right_on=["city", "date"])
+    means = SALES.groupby(["city", _periods("month").astype(str)])["sales"].mean()
+    expected = [means[key] for key in zip(rain["city"], rain["period"], strict=True)]
+    assert joined["sales"].to_numpy() == pytest.approx(expected)
+
+
+def test_the_date_may_stand_first_and_other_columns_of_the_key_stay_equal():
+    rain, expected = _rain("month", str)
+    rain, sales = rain.assign(shop=7), SALES.assign(shop=7)
+    joined = sales.auto_join(rain, on=["date", "shop", "city"], right_on=["period", "shop", "city"])
+    assert joined["rain"].tolist() == expected.tolist()
+    with pytest.warns(DfjoinWarning, match="no row found a partner"):
+        other = sales.assign(shop=8).auto_join(
+            rain, on=["date", "shop", "city"], right_on=["period", "shop", "city"], threshold=0
+        )
+    assert other["rain"].isna().all()
+
+
+def test_dates_that_are_equal_are_joined_by_equality():
+    rain = SALES.rename(columns={"sales": "rain"}).sample(frac=1, random_state=3)
+    joined = SALES.auto_join(rain, on=["city", "date"])
+    assert joined["rain"].tolist() == SALES["sales"].tolist()
+    assert joined.attrs["dfjoin"]["plan"]["steps"][0]["period"] is None
+
+
+def test_days_of_both_sides_and_entities_of_other_names_are_not_joined_by_periods():
+    rain, _ = _rain("month", str)
+    moved = SALES.assign(date=SALES["date"] + pd.Timedelta(days=300))
+    assert moved.auto_join(SALES, on=["city", "date"], right_on=["city", "date"])["sales__right"].isna().all()
+    with pytest.warns(DfjoinWarning, match="unchanged"):
+        assert "rain" not in SALES.auto_join(rain.rename(columns={"city": "owner"}))
+
+
+def test_two_columns_of_dates_that_do_as_well_are_not_chosen_from():
+    rain, _ = _rain("month", str)
+    twice = SALES.assign(shipped=SALES["date"])
+    with pytest.warns(DfjoinWarning, match="unchanged"):
+        assert "rain" not in twice.auto_join(rain)
+    assert "rain" in twice.auto_join(rain, on=["city", "shipped"], right_on=["city", "period"])
+
+
+def test_a_plan_refuses_columns_that_hold_no_periods():
+    rain, _ = _rain("month", str)
+    plan = SALES.auto_join(rain).attrs["dfjoin"]["plan"]
+    message = "`on` must be columns of dates or of periods that lie in a month, got 'date' with periods of none"
+    with pytest.raises(InvalidParameterError, match=message):
+        SALES.assign(date="soon").auto_join(rain, plan=plan)
