@@ -102,9 +102,9 @@ def separate_the_same(known: NDArray[np.int64], codes: NDArray[np.int64]) -> boo
     Examples
     --------
     >>> x, y = np.array([0, 1, 0, 0, 2, 2]), np.array([5, 3, 5, 5, -1, -1])
-    >>> tell_the_same_apart(x, y), tell_the_same_apart(y, x)
+    >>> separate_the_same(x, y), separate_the_same(y, x)
     (False, False)
-    >>> tell_the_same_apart(np.array([0, 1, 0, 0, 2, 2]), np.array([5, 3, 5, 5, 4, 4]))
+    >>> separate_the_same(np.array([0, 1, 0, 0, 2, 2]), np.array([5, 3, 5, 5, 4, 4]))
     True
     """
     both = np.flatnonzero((known >= 0) & (codes >= 0))
