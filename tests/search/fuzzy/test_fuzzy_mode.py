@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 import dfjoin
-from dfjoin.errors import DfjoinError, IncompatibleSettingsError, InvalidParameterError
+from dfjoin.errors import DfjoinError, IncompatibleSettingsError, IndexCorruptedError, InvalidParameterError
 from dfjoin.search.distance.distance_search import MatchRecord
 from dfjoin.search.fuzzy import fuzzy_mode
 from dfjoin.search.fuzzy.similar_join import SimilarRelation
@@ -233,3 +233,17 @@ def test_lakes_and_versions_of_one_index_share_their_texts(tmp_path, monkeypatch
     gc.collect()
     assert not any(str(tmp_path) in str(place) for place, _ in fuzzy_mode._PREPARED), "nothing holds them any more"
     assert len(made) == 1 and found_in(dfjoin.open_lake(tmp_path / "index")) and len(made) == 2
+
+
+@pytest.mark.parametrize("metric", ["edit", "jaccard", "tokens"])
+@pytest.mark.parametrize("offset", [-5, 0, 10**9])
+def test_texts_that_lie_outside_of_the_index_are_damage(tmp_path, metric, offset):
+    names = pd.DataFrame({"name": [f"name {i:03}" for i in range(200)]})
+    dfjoin.build_lake({"names": names}, tmp_path / "index", **OPTIONS)
+    (file,) = (tmp_path / "index").glob("segments/*/tokens-*/value_offsets.npy")
+    offsets = np.load(file)
+    offsets[100] = offset
+    np.save(file, offsets)
+    query = pd.DataFrame({"q": ["name 0x7", "nome 010", "nam 077"]})
+    with pytest.raises(IndexCorruptedError, match=r"component `value_offsets` of segment .* points outside"):
+        query.discover_joinable("q", dfjoin.open_lake(tmp_path / "index"), mode="fuzzy", metric=metric)
