@@ -26,7 +26,7 @@ from dfjoin.search.hits import Hits
 from dfjoin.search.segment_groups import LongQuery, ValueSummary, count_values, rank_ranges
 from dfjoin.search.usefulness.features import SharedEvidence
 from dfjoin.search.usefulness.ranking import MOST_RANKED
-from dfjoin.values.normalize import PADDING, ValueSet
+from dfjoin.values.normalize import PADDING, PackedTexts, ValueSet
 from spark_ext.jobs import described, in_tasks, kept, n_cores, task_keys
 from spark_ext.join_keys import KeyReading, decided_reading
 from spark_ext.probe import collect_or_explain
@@ -216,4 +216,5 @@ def _value_set(rows: pa.Table, has_rows: bool) -> ValueSet:
     hashes, classes = rows.column("hash_min").to_numpy(), rows.column("class_min").to_numpy()
     n = rows.column("n_sum").to_numpy() if has_rows else 0
     codes = np.repeat(np.arange(len(texts), dtype=np.int32), n)
-    return ValueSet(hashes.view(np.uint64).copy(), data, offsets, classes.astype(np.int8), codes)
+    texts = PackedTexts(hashes.view(np.uint64).copy(), data, offsets)
+    return ValueSet(texts, classes.astype(np.int8), codes)

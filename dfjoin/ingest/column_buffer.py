@@ -22,6 +22,8 @@ from dfjoin.kernels.texts.numbers import DAY_MONTH_YEAR
 from dfjoin.types import IndexSettings
 from dfjoin.values.cells import CONVERSION_ERRORS, is_searchable_type
 from dfjoin.values.normalize import (
+    NO_VALUES,
+    PackedTexts,
     ValueSet,
     drop_nulls,
     keep_values,
@@ -210,10 +212,11 @@ class ColumnReader:
             self._null_rows[text] = self._null_rows.get(text, 0) + int(np.count_nonzero(codes == place))
         if self._n_samples < self._settings.samples:
             self._sample(array, values, set(places))
-        hashes, offsets, classes = values.hashes, values.offsets, values.classes
+        texts, classes = values.packed, values.classes
         if 4 * len(values) < len(array):  # views of arrays with room for a value in every row
-            hashes, offsets, classes = hashes.copy(), offsets.copy(), classes.copy()
-        values = ValueSet(hashes, values.data, offsets, classes)
+            texts = PackedTexts(texts.hashes.copy(), texts.data, texts.offsets.copy())
+            classes = classes.copy()
+        values = ValueSet(texts, classes)
         if len(values):
             self._parts.append(values)
             self.held += values.data.shape[0] + _BYTES_PER_ENTRY * len(values)
@@ -319,7 +322,7 @@ class ColumnReader:
             self._evidence = self._evidence or NullEvidence()
             self._evidence.add(values.hashes, values.data, values.offsets, places)
         if not places.size:
-            return values, _EMPTY
+            return values, NO_VALUES
         is_doubtful = np.zeros(len(values), bool)
         is_doubtful[places] = True
         return keep_values(values, ~is_doubtful), keep_values(values, is_doubtful)
@@ -344,14 +347,14 @@ class ColumnReader:
         if self._settings.dayfirst is not None:
             values = read_dates(values, self._settings)
         elif len(values) and not self._spilled and values.classes.min() >= DAY_MONTH_YEAR:
-            dates, values = values.values(), _EMPTY
+            dates, values = values.values(), NO_VALUES
         if self._is_searchable and (dates or self._evidence is not None):
             self.undecided = Undecided(dates, self._null_rows, self._evidence or NullEvidence())
         return values
 
     def finish(self, buffer: EntryBuffer, column: int, is_part: bool = False) -> dict[str, Any]:
         """Hand the column's values to the buffer, if it is (or may be) indexed; return its record."""
-        united = unite_value_sets(self._parts, self._settings) if self._parts else _EMPTY
+        united = unite_value_sets(self._parts, self._settings) if self._parts else NO_VALUES
         held = values = self._leave_open(united) if is_part else self._without_nulls(united)
         is_read = not is_part and (not self._spilled or self._settings.dayfirst is not None)
         if is_read and held.classes.max(initial=0) >= DAY_MONTH_YEAR:
@@ -362,7 +365,7 @@ class ColumnReader:
             profile = Profile("binary", 0, False, 0, 0, "", "")
         is_indexed = self._is_searchable and not self._is_closed if is_part else profile.is_indexable
         if is_indexed:
-            buffer.add(column, replace(values, codes=_EMPTY.codes) if values is not held else values)
+            buffer.add(column, values.without_rows())
             if self._cells is not None and not is_part:
                 self._pack(self._cells, united, held, values)
         else:
@@ -435,6 +438,3 @@ def _spellings(array: pa.Array, rows: dict[int, int], values: ValueSet) -> list[
         except CONVERSION_ERRORS:
             texts.append(values.value(code))
     return texts
-
-
-_EMPTY = ValueSet(np.empty(0, np.uint64), np.zeros(PADDING, np.uint8), np.zeros(1, np.int64), np.empty(0, np.int8))

@@ -160,4 +160,4 @@ class _KnownTable:
             values = distinct_packed(*pack_strings(record["other_values"]), seed, nulls)
         if len(values) != record["cardinality"]:
             return None
-        return ValueSet(values.hashes, values.data, values.offsets, values.classes)
+        return values.without_rows()

@@ -14,7 +14,15 @@ from dfjoin.ingest.column_buffer import EntryBuffer, NotContinued, profile_recor
 from dfjoin.ingest.undecided import Undecided
 from dfjoin.kernels.texts.numbers import DAY_MONTH_YEAR
 from dfjoin.types import IndexSettings
-from dfjoin.values.normalize import ValueSet, keep_values, normalize_batch, null_places, read_dates, unite_value_sets
+from dfjoin.values.normalize import (
+    NO_VALUES,
+    ValueSet,
+    keep_values,
+    normalize_batch,
+    null_places,
+    read_dates,
+    unite_value_sets,
+)
 from dfjoin.values.nulls import NullEvidence
 from dfjoin.values.profile import Profile, kind_of, merge_profiles
 
@@ -119,7 +127,7 @@ class LeftOutColumn:
         is_held = np.ones(len(values), bool)
         is_held[places] = False
         values = keep_values(values, is_held) if places.size else values
-        return ValueSet(values.hashes, values.data, values.offsets, values.classes)
+        return values.without_rows()
 
     def _look_at(self, values: ValueSet) -> str:
         """Note the kind of some values; return how all-digit dates were read."""
@@ -172,7 +180,7 @@ def _kind_of_type(type_: pa.DataType) -> str:
     """Return the kind that a declared type tells, without a look at any value."""
     if pa.types.is_dictionary(type_):
         return _kind_of_type(type_.value_type)
-    known = kind_of(_NOTHING, type_)
+    known = kind_of(NO_VALUES, type_)
     if known != "empty":
         return known
     tests = (
@@ -183,9 +191,6 @@ def _kind_of_type(type_: pa.DataType) -> str:
         ("empty", pa.types.is_null),
     )
     return next((kind for kind, holds in tests if holds(type_)), "text")
-
-
-_NOTHING = ValueSet(np.empty(0, np.uint64), np.zeros(8, np.uint8), np.zeros(1, np.int64), np.empty(0, np.int8))
 
 
 def describe_left_out(name: str, column: pa.ChunkedArray, settings: IndexSettings) -> dict[str, Any]:

@@ -26,7 +26,7 @@ from dfjoin.search.query import HeldValues, QueryColumn, digit_range, integers_a
 from dfjoin.search.usefulness.features import LOOKED_AT, SharedEvidence, ValueWeights, count_evidence
 from dfjoin.search.usefulness.ranking import rank_pool
 from dfjoin.store.snapshot import Snapshot
-from dfjoin.values.normalize import ValueSet, pack_strings
+from dfjoin.values.normalize import PackedTexts, ValueSet, pack_strings
 from dfjoin.values.profile import Profile, kind_of_classes, present_classes, profile_values
 
 
@@ -200,7 +200,7 @@ class LongQuery(QueryColumn):
         """Make the query column of a name and a type that a summary is of."""
         data, offsets = pack_strings([text for _, text in summary.first])
         n = len(summary.first)
-        values = ValueSet(np.zeros(n, np.uint64), data, offsets, np.zeros(n, np.int8))
+        values = ValueSet(PackedTexts(np.zeros(n, np.uint64), data, offsets), np.zeros(n, np.int8))
         kind = kind_of_classes(summary.present, type_)
         has_range = summary.has_range and kind == "integer"
         low, high = (int(summary.integers[0]), int(summary.integers[-1])) if has_range else (0, 0)

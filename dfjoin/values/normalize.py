@@ -7,9 +7,11 @@ rows. There are two exceptions, which a column decides: all-digit day/month/year
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from itertools import accumulate, pairwise
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -31,20 +33,59 @@ from dfjoin.values.unicode import ascii_table, fold_table, identity_table, norma
 
 PADDING = 8
 """Bytes behind the last value: kernels load eight bytes at a time."""
+_NO_CODES = np.empty(0, np.int32)
+
+
+class PackedTexts(NamedTuple):
+    """Texts one after the other, and their hashes.
+
+    Attributes
+    ----------
+    hashes : ndarray of uint64, shape (n,)
+    data : ndarray of uint8
+        UTF-8 bytes, then at least 8 bytes that mean nothing.
+    offsets : ndarray of int64, shape (n + 1,)
+        Where each lies in `data`.
+    """
+
+    hashes: NDArray[np.uint64]
+    data: NDArray[np.uint8]
+    offsets: NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class WrittenIntegers:
+    """Whole numbers as texts, their digits: these are written when they are first read.
+
+    Parameters
+    ----------
+    held : HeldIntegers
+    seed : int
+        Of the hashes.
+    """
+
+    held: HeldIntegers
+    seed: int
+
+    @cached_property
+    def packed(self) -> PackedTexts:
+        """The digits."""
+        numbers = self.held.numbers
+        longest = max(len(str(bound)) for bound in (numbers.min(initial=0), numbers.max(initial=0)))
+        data = np.empty(longest * numbers.size + PADDING, np.uint8)
+        offsets, hashes = np.zeros(numbers.size + 1, np.int64), np.empty(numbers.size, np.uint64)
+        write_integers(numbers, np.uint64(self.seed), data, offsets, hashes)
+        return PackedTexts(read_only(hashes), read_only(data), read_only(offsets))
 
 
 @dataclass(frozen=True, slots=True)
 class ValueSet:
-    """The distinct non-null canonical values of a column, and which row holds which.
+    """The distinct non-null canonical values of a column, in the order of their first row, and which row holds which.
 
     Parameters
     ----------
-    hashes : ndarray of uint64, shape (n_values,)
-        Hash of each value, in the order of their first row.
-    data : ndarray of uint8
-        Their UTF-8 bytes one after the other, then at least 8 bytes that mean nothing.
-    offsets : ndarray of int64, shape (n_values + 1,)
-        Where each lies in `data`.
+    texts : PackedTexts or WrittenIntegers
+        The values; the latter where a column held all of them as whole numbers.
     classes : ndarray of int8, shape (n_values,)
         Class of each, see `dfjoin.kernels.texts.numbers`.
     codes : ndarray of int32, shape (n_rows,)
@@ -53,29 +94,51 @@ class ValueSet:
         The reading of all-digit dates that was applied, if any.
     nulls : tuple of str
         Texts that the other values made nulls.
-    integers : HeldIntegers or None
-        The values as numbers, where all are whole numbers that a column held as such.
 
     Notes
     -----
     The arrays of the values are made read-only: a kernel is compiled apart for arrays that may be written.
     """
 
-    hashes: NDArray[np.uint64]
-    data: NDArray[np.uint8]
-    offsets: NDArray[np.int64]
+    texts: PackedTexts | WrittenIntegers
     classes: NDArray[np.int8]
-    codes: NDArray[np.int32] = field(default_factory=lambda: np.empty(0, np.int32))
+    codes: NDArray[np.int32] = field(default_factory=lambda: _NO_CODES)
     date_order: str = ""
     nulls: tuple[str, ...] = ()
-    integers: HeldIntegers | None = None
 
     def __post_init__(self) -> None:
-        for array in (self.hashes, self.data, self.offsets, self.classes):
-            array.setflags(write=False)
+        self.classes.setflags(write=False)
+        if isinstance(self.texts, PackedTexts):
+            for array in self.texts:
+                array.setflags(write=False)
 
     def __len__(self) -> int:
-        return int(self.hashes.shape[0])
+        return int(self.classes.shape[0])
+
+    @property
+    def packed(self) -> PackedTexts:
+        """The values as texts."""
+        return self.texts if isinstance(self.texts, PackedTexts) else self.texts.packed
+
+    @property
+    def hashes(self) -> NDArray[np.uint64]:
+        """Hash of each value."""
+        return self.packed.hashes
+
+    @property
+    def data(self) -> NDArray[np.uint8]:
+        """The texts of the values one after the other."""
+        return self.packed.data
+
+    @property
+    def offsets(self) -> NDArray[np.int64]:
+        """Where each value lies in `data`."""
+        return self.packed.offsets
+
+    @property
+    def integers(self) -> HeldIntegers | None:
+        """The values as numbers, where all are whole numbers that a column held as such."""
+        return None if isinstance(self.texts, PackedTexts) else self.texts.held
 
     @property
     def n_rows(self) -> int:
@@ -84,6 +147,8 @@ class ValueSet:
 
     def value(self, code: int) -> str:
         """Return one canonical value as text."""
+        if self.integers is not None:
+            return str(self.integers.numbers[code])
         return self.data[self.offsets[code] : self.offsets[code + 1]].tobytes().decode("utf-8", "replace")
 
     def values(self) -> list[str]:
@@ -91,6 +156,10 @@ class ValueSet:
         ends = self.offsets.tolist()
         data = self.data[ends[0] : ends[-1]].tobytes()
         return [data[start:end].decode("utf-8", "replace") for start, end in pairwise(ends)]
+
+    def without_rows(self) -> ValueSet:
+        """Return the values alone."""
+        return replace(self, codes=_NO_CODES)
 
     def row_counts(self) -> NDArray[np.int64]:
         """Count the rows of each value; int64, shape (n_values,)."""
@@ -104,6 +173,11 @@ class ValueSet:
         return rows
 
 
+NO_VALUES = ValueSet(
+    PackedTexts(np.empty(0, np.uint64), np.zeros(PADDING, np.uint8), np.zeros(1, np.int64)), np.empty(0, np.int8)
+)
+
+
 def keep_values(values: ValueSet, is_held: NDArray[np.bool_]) -> ValueSet:
     """Keep some of the values; the rows of the others become null, the order stays.
 
@@ -112,15 +186,24 @@ def keep_values(values: ValueSet, is_held: NDArray[np.bool_]) -> ValueSet:
     values : ValueSet
     is_held : ndarray of bool, shape (n_values,)
     """
-    held = np.flatnonzero(is_held)
-    lengths = np.diff(values.offsets)
-    offsets = np.zeros(held.size + 1, np.int64)
-    np.cumsum(lengths[held], out=offsets[1:])
-    data = np.zeros(int(offsets[-1]) + PADDING, np.uint8)
-    data[: int(offsets[-1])] = values.data[: int(values.offsets[-1])][np.repeat(is_held, lengths)]
     numbers = np.append(np.where(is_held, np.cumsum(is_held) - 1, -1), -1).astype(np.int32)
-    packed = ValueSet(values.hashes[held], data, offsets, values.classes[held], numbers[values.codes])
-    return replace(packed, date_order=values.date_order, nulls=values.nulls)
+    codes = numbers[values.codes]
+    texts: PackedTexts | WrittenIntegers
+    if isinstance(values.texts, WrittenIntegers):
+        held = hold_integers(values.texts.held.numbers[is_held])[0]
+        texts = WrittenIntegers(held, values.texts.seed)
+    else:
+        texts = _keep_texts(values.texts, is_held)
+    return replace(values, texts=texts, classes=values.classes[is_held], codes=codes)
+
+
+def _keep_texts(texts: PackedTexts, is_held: NDArray[np.bool_]) -> PackedTexts:
+    """Keep some of the texts."""
+    lengths = np.diff(texts.offsets)
+    offsets = np.append(0, np.cumsum(lengths[is_held]))
+    data = np.zeros(int(offsets[-1]) + PADDING, np.uint8)
+    data[: int(offsets[-1])] = texts.data[: int(texts.offsets[-1])][np.repeat(is_held, lengths)]
+    return PackedTexts(texts.hashes[is_held], data, offsets)
 
 
 def pack_strings(values: list[str]) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
@@ -144,6 +227,7 @@ def table_size(n: int) -> int:
 
 
 _NO_BITMAP = read_only(np.empty(0, np.uint8))
+_NO_NULLS = read_only(np.empty(0, np.bool_))
 _SHORT_BYTES = 1 << 15
 """Up to so many bytes a copy that Python looks at takes less time than calls of numpy."""
 
@@ -201,7 +285,8 @@ def _values_of(table: strings.ValueTable, codes: NDArray[np.int32]) -> ValueSet:
     data = table.data
     if 4 * end + 1024 < data.shape[0]:  # do not hold on to much more than the values
         data = data[: end + PADDING].copy()
-    return ValueSet(table.hashes[:size], data, table.offsets[: size + 1], table.classes[:size], codes)
+    texts = PackedTexts(table.hashes[:size], data, table.offsets[: size + 1])
+    return ValueSet(texts, table.classes[:size], codes)
 
 
 def _has_high_bytes(text: strings.Text) -> bool:
@@ -233,8 +318,24 @@ def _add_deferred(
     codes[rows] = new_codes[encoded.indices.to_numpy()]
 
 
+def hold_integers(
+    numbers: NDArray[np.int64], is_null: NDArray[np.bool_] = _NO_NULLS
+) -> tuple[HeldIntegers, NDArray[np.int32]]:
+    """Number the distinct ones of some integers, and give each row its number; `is_null` is empty where no row is."""
+    is_held: Any = ~is_null if is_null.size else True
+    bounds = (int(numbers.min(initial=_INT64.max, where=is_held)), int(numbers.max(initial=_INT64.min, where=is_held)))
+    slots, distinct = np.zeros(table_size(numbers.size), np.int32), np.empty(numbers.size, np.int64)
+    codes = np.empty(numbers.size, np.int32)
+    room = HeldIntegers(slots, distinct, *bounds)
+    size = number_integers(read_only(numbers), read_only(is_null), room, codes)
+    distinct = read_only(distinct[:size].copy())
+    if slots.size > 4 * table_size(size):  # do not hold on to much more than the values
+        return hold_integers(distinct)[0], codes
+    return HeldIntegers(read_only(slots), distinct, *bounds), codes
+
+
 def distinct_integers(
-    numbers: NDArray[np.int64], is_null: NDArray[np.bool_], seed: int, null_hashes: NDArray[np.uint64]
+    numbers: NDArray[np.int64], is_null: NDArray[np.bool_], seed: int, nulls: NDArray[np.int64]
 ) -> ValueSet:
     """Make a ValueSet of whole numbers, of which digits are the canonical form.
 
@@ -243,26 +344,15 @@ def distinct_integers(
     numbers : ndarray of int64, shape (n,)
     is_null : ndarray of bool, shape (n,) or (0,)
         Rows without a number, empty where there are none.
-    seed, null_hashes
+    seed : int
         As of `distinct_values`.
+    nulls : ndarray of int64
+        Numbers that stand for a null.
     """
-    n = numbers.size
-    codes, room = np.empty(n, np.int32), HeldIntegers(np.zeros(table_size(n), np.int32), np.empty(n, np.int64))
-    size = number_integers(read_only(numbers), read_only(is_null), room, codes)
-    distinct = read_only(room.numbers[:size].copy())
-    longest = max(len(str(bound)) for bound in (distinct.min(initial=0), distinct.max(initial=0)))
-    data = np.empty(longest * distinct.size + PADDING, np.uint8)
-    offsets, hashes = np.zeros(distinct.size + 1, np.int64), np.empty(distinct.size, np.uint64)
-    write_integers(distinct, np.uint64(seed), data, offsets, hashes)
-    classes = np.full(distinct.size, INTEGER, np.int8)
-    if room.slots.size > 4 * table_size(size):  # do not hold on to much more than the values
-        room = HeldIntegers(np.zeros(table_size(size), np.int32), room.numbers)
-        number_integers(distinct, read_only(np.empty(0, np.bool_)), room, np.empty(size, np.int32))
-    values = ValueSet(hashes, data, offsets, classes, codes, integers=HeldIntegers(read_only(room.slots), distinct))
-    is_null_text = np.zeros(distinct.size, bool)
-    for one in null_hashes:  # those of a few texts
-        is_null_text |= hashes == one
-    return keep_values(values, ~is_null_text) if is_null_text.any() else values
+    held, codes = hold_integers(numbers, is_null)
+    values = ValueSet(WrittenIntegers(held, seed), np.full(held.numbers.size, INTEGER, np.int8), codes)
+    is_held = np.isin(held.numbers, nulls, invert=True) if nulls.size else np.ones(0, bool)
+    return values if is_held.all() else keep_values(values, is_held)
 
 
 def distinct_packed(
@@ -279,6 +369,8 @@ def distinct_packed(
 
 
 _NO_HASHES = read_only(np.empty(0, np.uint64))
+_INT64 = np.iinfo(np.int64)
+_DIGITS = re.compile("0|-?[1-9][0-9]*")
 _NOWHERE = np.empty(0, np.int64)
 
 
@@ -341,7 +433,7 @@ def _null_table(seed: int) -> NDArray[np.uint64]:
 
 def null_places(values: ValueSet, settings: IndexSettings) -> NDArray[np.int64]:
     """Return the numbers of the values that evidence may make nulls, ascending; none where it does not count."""
-    if not settings.null_evidence or not len(values):
+    if not settings.null_evidence or not len(values) or values.integers is not None:  # none of `NULL_TEXTS` is a number
         return _NOWHERE
     found = np.empty(len(NULL_TEXTS), np.int64)
     return found[: find_hashes(values.hashes, _null_table(settings.hash_seed), found)]
@@ -365,6 +457,14 @@ def drop_nulls(values: ValueSet, places: NDArray[np.int64], evidence: NullEviden
     is_held = np.ones(len(values), bool)
     is_held[[texts[text] for text in nulls]] = False
     return replace(keep_values(values, is_held), nulls=nulls)
+
+
+@lru_cache(maxsize=64)
+def _null_integers(spellings_: tuple[str, ...]) -> NDArray[np.int64]:
+    """Return the null spellings that a whole number has in its canonical form, as numbers."""
+    found = distinct_values(pa.array([whole_text(spelling) for spelling in spellings_], pa.string()), 0, _NO_HASHES)
+    numbers = [int(text) for text in found.values() if _DIGITS.fullmatch(text)]
+    return np.array([number for number in numbers if -(2**63) <= number < 2**63], np.int64)
 
 
 @lru_cache(maxsize=64)
@@ -440,12 +540,16 @@ def unite_value_sets(parts: list[ValueSet], settings: IndexSettings) -> ValueSet
     """
     if len(parts) == 1:
         return parts[0]
+    integers = [part.integers.numbers for part in parts if part.integers is not None]
+    if len(integers) == len(parts):
+        merged = distinct_integers(np.concatenate(integers), _NO_NULLS, settings.hash_seed, _NOWHERE)
+        return merged.without_rows()
     data = np.concatenate([part.data[: part.offsets[-1]] for part in parts] + [np.zeros(8, np.uint8)])
     lengths = np.concatenate([np.diff(part.offsets) for part in parts])
     offsets = np.zeros(lengths.size + 1, np.int64)
     np.cumsum(lengths, out=offsets[1:])
     merged = distinct_packed(read_only(data), read_only(offsets), settings.hash_seed, null_hashes(settings))
-    return ValueSet(merged.hashes, merged.data, merged.offsets, merged.classes)
+    return merged.without_rows()
 
 
 def normalize_batch(array: pa.Array | pa.ChunkedArray, settings: IndexSettings) -> ValueSet:
@@ -457,7 +561,7 @@ def normalize_batch(array: pa.Array | pa.ChunkedArray, settings: IndexSettings) 
     array = plain_array(array)
     numbers = whole_numbers(array)
     if numbers is not None:
-        return distinct_integers(*numbers, settings.hash_seed, null_hashes(settings))
+        return distinct_integers(*numbers, settings.hash_seed, _null_integers(settings.null_spellings))
     return distinct_values(cell_texts(array), settings.hash_seed, null_hashes(settings))
 
 

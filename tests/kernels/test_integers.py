@@ -9,18 +9,21 @@ from dfjoin.kernels.records import as_read_only
 from dfjoin.kernels.texts.integers import HeldIntegers, find_integers, number_integers, write_integers
 from tests.kernels.packing import SEED
 
-NUMBERS = st.lists(st.one_of(st.none(), st.integers(-5, 5), st.integers(-(2**63), 2**63 - 1)), max_size=80)
+SMALL = st.lists(st.one_of(st.none(), st.integers(-140, 140)), max_size=80)  # a slot for each, or not quite
+NUMBERS = SMALL | st.lists(st.one_of(st.none(), st.integers(-5, 5), st.integers(-(2**63), 2**63 - 1)), max_size=80)
 
 
 def held_of(numbers):
     """Run the kernel over a column; return the code of each row, and the integers that it holds."""
     array = np.array([0 if number is None else number for number in numbers], np.int64)
     is_null = np.array([number is None for number in numbers], bool)
-    held = HeldIntegers(np.zeros(256, np.int32), np.empty(array.size, np.int64))
+    present = [number for number in numbers if number is not None]
+    bounds = min(present, default=2**63 - 1), max(present, default=-(2**63))
+    held = HeldIntegers(np.zeros(256, np.int32), np.empty(array.size, np.int64), *bounds)
     codes = np.empty(array.size, np.int32)
     is_null = is_null if is_null.any() else np.empty(0, bool)
     size = number_integers(as_read_only(array), as_read_only(is_null), held, codes)
-    return codes, HeldIntegers(as_read_only(held.slots), as_read_only(held.numbers[:size].copy()))
+    return codes, HeldIntegers(as_read_only(held.slots), as_read_only(held.numbers[:size].copy()), *bounds)
 
 
 @given(NUMBERS)

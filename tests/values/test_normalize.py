@@ -11,10 +11,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dfjoin.join.keys import take_values
 from dfjoin.types import IndexSettings
 from dfjoin.values.cells import is_searchable_type
 from dfjoin.values.key_index import Vocabulary
-from dfjoin.values.normalize import normalize_batch, normalize_column, pack_strings, read_dates, unite_value_sets
+from dfjoin.values.normalize import (
+    keep_values,
+    normalize_batch,
+    normalize_column,
+    pack_strings,
+    read_dates,
+    unite_value_sets,
+)
 from dfjoin.values.zero_padding import pad_integers
 from tests.oracles import canonical
 
@@ -430,7 +438,7 @@ WHOLE = st.lists(st.one_of(st.none(), st.integers(-20, 20), st.integers(-(2**63)
 
 def test_distinct_integers_are_held_without_room_for_the_rows():
     found = normalize_column(pa.array(np.tile(np.arange(1990, 2024), 1000)), SETTINGS)
-    arrays = [found.hashes, found.data, found.offsets, found.classes, *found.integers]
+    arrays = [found.hashes, found.data, found.offsets, found.classes, found.integers.slots, found.integers.numbers]
     assert all((one if one.base is None else one.base).nbytes < 1000 for one in arrays)
     other = normalize_column(pa.array([2023, 1990, 5, 1989, 2023]), SETTINGS)
     assert Vocabulary(found).codes_of(other).tolist() == [33, 0, -1, -1]
@@ -444,7 +452,24 @@ def test_whole_numbers_are_the_values_that_their_digits_are(numbers, offset, nul
     assert found.values() == expected.values()
     for name in ("codes", "hashes", "classes", "offsets"):
         assert getattr(found, name).tolist() == getattr(expected, name).tolist(), name
-    assert found.integers is None or found.integers.numbers.tolist() == [int(text) for text in found.values()]
+    assert found.integers.numbers.tolist() == [int(text) for text in found.values()]
+
+
+@given(WHOLE, WHOLE, st.integers(1, 3))
+def test_parts_of_whole_numbers_are_the_values_that_their_digits_are(numbers, more, every):
+    arrays = [pa.array(numbers, pa.int64()), pa.array(more, pa.int64())]
+    found = [normalize_batch(array, SETTINGS) for array in arrays]
+    expected = [normalize_batch(array.cast(pa.string()), SETTINGS) for array in arrays]
+    for one in (found, expected):
+        one.append(unite_value_sets(one, SETTINGS))
+        one.append(keep_values(one[0], np.arange(len(one[0])) % every == 0))
+        one.append(take_values(one[1], np.arange(len(more), dtype=np.int64)[::every]))
+    for integers, texts in zip(found, expected, strict=True):
+        assert integers.values() == texts.values()
+        for name in ("codes", "hashes", "classes", "offsets"):
+            assert getattr(integers, name).tolist() == getattr(texts, name).tolist(), name
+        for one, other in itertools.product((integers, texts), repeat=2):  # by numbers and by texts
+            assert Vocabulary(one).codes_of(replace(other)).tolist() == list(range(len(other)))
 
 
 @pytest.mark.parametrize(

@@ -15,17 +15,28 @@ _MIXED = np.uint64(K0 ^ K1)
 
 
 class HeldIntegers(NamedTuple):
-    """The distinct integers of a column in the order of their first row, with a hash table over them.
+    """The distinct integers of a column in the order of their first row, with a table over them.
 
     Attributes
     ----------
     slots : ndarray of int32, shape (power of two above n,)
         The number of an integer + 1, 0 where there is none.
     numbers : ndarray of int64
+    low, high : int
+        Bounds of the integers. Where they lie so close that each has a slot of its own, that is its slot; else
+        its hash says where it is looked for.
     """
 
     slots: NDArray[np.int32]
     numbers: NDArray[np.int64]
+    low: int
+    high: int
+
+
+@njit_inner
+def _is_dense(held):
+    """Tell whether each integer between the bounds has a slot of its own."""
+    return np.uint64(held.high - held.low) < np.uint64(held.slots.shape[0])  # what does not fit into 64 bits wraps
 
 
 @njit_inner
@@ -44,7 +55,7 @@ def number_integers(numbers, is_null, held, codes):
     is_null : ndarray of bool, shape (n,) or (0,)
         Rows without a number, empty where there are none.
     held : HeldIntegers
-        Slots filled with 0, and room for n integers: receives them.
+        Slots filled with 0, room for n integers, and the bounds: receives them.
     codes : ndarray of int32, shape (n,)
         Receives the number of each row's integer, -1 for a null.
 
@@ -57,11 +68,23 @@ def number_integers(numbers, is_null, held, codes):
     -----
     Open addressing; the slots of a block of rows are asked for ahead, so that their misses overlap. O(n) expected.
     """
-    slots, distinct = held
+    slots, distinct = held.slots, held.numbers
     n = numbers.shape[0]
     mask = np.int64(slots.shape[0] - 1)
     has_nulls = is_null.shape[0] > 0
     size = np.int64(0)
+    if _is_dense(held):
+        for row in range(n):
+            if has_nulls and is_null[row]:
+                codes[row] = -1
+                continue
+            slot = numbers[row] - held.low
+            if slots[slot] == 0:
+                distinct[size] = numbers[row]
+                size += 1
+                slots[slot] = size
+            codes[row] = slots[slot] - 1
+        return size
     for first in range(0, n, _BLOCK):
         last = min(n, first + _BLOCK)
         for row in range(first, last):
@@ -139,6 +162,11 @@ def find_integers(integers, held, codes):
     slots = held.slots
     n = integers.shape[0]
     mask = np.int64(slots.shape[0] - 1)
+    if _is_dense(held):
+        for i in range(n):
+            is_within = held.low <= integers[i] <= held.high
+            codes[i] = np.int64(slots[integers[i] - held.low]) - 1 if is_within else -1
+        return
     for first in range(0, n, _BLOCK):
         last = min(n, first + _BLOCK)
         for i in range(first, last):

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from dfjoin.kernels.ragged import expand_stretches
 from dfjoin.types import IndexSettings
-from dfjoin.values.normalize import ValueSet, normalize_column
+from dfjoin.values.normalize import PackedTexts, ValueSet, normalize_column
 
 SETTINGS = IndexSettings(null_evidence=False)
 """Settings of the canonical form of both sides; see `dfjoin.values.normalize`."""
@@ -84,10 +84,8 @@ def _by_hash(values: ValueSet, rows: NDArray[np.int64]) -> ValueSet:
     data[: int(offsets[-1])] = values.data[expand_stretches(values.offsets[:-1][kept], lengths)]
     numbers = np.full(len(values) + 1, -1, np.int32)  # the last one serves code -1, the null
     numbers[kept] = np.arange(kept.size)
-    taken = ValueSet(values.hashes[kept], data, offsets, values.classes[kept], numbers[codes], values.date_order)
-    for array in (taken.hashes, taken.data, taken.offsets):
-        array.flags.writeable = False
-    return taken
+    texts = PackedTexts(values.hashes[kept], data, offsets)
+    return ValueSet(texts, values.classes[kept], numbers[codes], values.date_order)
 
 
 def order_rows(columns: Sequence[Column], size: int) -> NDArray[np.int64]:

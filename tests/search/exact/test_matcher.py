@@ -54,8 +54,8 @@ def test_each_value_finds_its_token_and_no_other(query, held):
 @given(VALUES, VALUES, st.integers(1, 3))
 def test_equal_hashes_are_told_apart_by_the_bytes(query, held, n_hashes):
     query, held = value_set(query), value_set(held)
-    query = replace(query, hashes=query.hashes % np.uint64(n_hashes))
-    held = replace(held, hashes=held.hashes % np.uint64(n_hashes))
+    query = replace(query, texts=query.packed._replace(hashes=query.hashes % np.uint64(n_hashes)))
+    held = replace(held, texts=held.packed._replace(hashes=held.hashes % np.uint64(n_hashes)))
     vocabulary = HeldTokens(held)
     found = [None if t < 0 else value_of(vocabulary, t) for t in match_tokens(query, vocabulary)]
     assert found == [value if value in held.values() else None for value in query.values()]
