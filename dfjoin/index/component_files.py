@@ -359,6 +359,20 @@ def advise_willneed(array: NDArray[Any], start: int, end: int) -> None:
     madvise(first, array.ctypes.data + end * array.itemsize - first, mmap.MADV_WILLNEED)
 
 
+@cache
+def _malloc_trim() -> Any:
+    """Return the C library's ``malloc_trim``, None where it has none."""
+    return getattr(ctypes.CDLL(None), "malloc_trim", None) if sys.platform == "linux" else None
+
+
+def release_memory() -> None:
+    """Give the memory of arrays that are gone back to the system, which Arrow and the C library keep for others."""
+    pa.default_memory_pool().release_unused()
+    trim = _malloc_trim()
+    if trim is not None:
+        trim(ctypes.c_size_t(0))
+
+
 def forget_pages(array: NDArray[Any]) -> None:
     """Give back the memory of a stretch of a mapped file that was read; read again, it comes from the file.
 

@@ -18,6 +18,7 @@ from dfjoin.index.component_files import (
     ComponentStream,
     map_component,
     map_file,
+    release_memory,
     removed_on_error,
     write_bytes,
     write_component,
@@ -96,6 +97,7 @@ def _write_into(
     tables, columns, skipped = records
     tokens_id, catalog_id = f"tokens-{uuid.uuid4().hex[:8]}", f"catalog-{uuid.uuid4().hex[:8]}"
     run, written = _write_values(iter(runs), directory, tokens_id)
+    release_memory()
     arrays = _token_arrays(run, len(columns))
     cardinalities = arrays.pop("cardinalities")
     is_indexed = columns.field("is_indexed").to_numpy() > 0
@@ -111,11 +113,11 @@ def _write_into(
             shutil.rmtree(directory / dropped)
             arrays = _token_arrays(run, len(columns))
             del arrays["cardinalities"]
+    run.forget(0, run.n_tokens)
     columns = replace_field(columns, "cardinality", np.where(is_indexed, cardinalities, known))
     written += [write_component(directory, tokens_id, name, array) for name, array in arrays.items()]
     of_name = {component.name: component for component in written}
     components = tuple(of_name[name] for name in TOKENS)
-    catalog = write_bytes(directory, catalog_id, CATALOG_FILE, write_catalog(tables, columns, skipped))
     counts = {
         "tables": len(tables),
         "columns": len(columns),
@@ -132,6 +134,7 @@ def _write_into(
         kinds = np.where(is_indexed, columns.field("kind").to_numpy(), -1)
         patterns = find_patterns({**arrays, **values}, kinds, settings)
     del run, arrays
+    catalog = write_bytes(directory, catalog_id, CATALOG_FILE, write_catalog(tables, columns, skipped))
     for scratch in directory.glob(f"{_PAIRS}*"):
         shutil.rmtree(scratch, ignore_errors=True)
     groups = [GroupMeta("tokens", tokens_id, components), GroupMeta("catalog", catalog_id, (catalog,))]

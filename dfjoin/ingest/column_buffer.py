@@ -14,6 +14,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from dfjoin.index.catalog import KINDS, describe_type
+from dfjoin.index.component_files import release_memory
 from dfjoin.index.runs import PADDING, Run, make_run, merge_runs, read_run, write_run
 from dfjoin.ingest.row_spool import ColumnCells, TableCells
 from dfjoin.ingest.undecided import Undecided
@@ -81,25 +82,12 @@ class EntryBuffer:
     def _sorted(self, column_map: NDArray[np.int32] | None = None) -> Run:
         """Make a run of what is held, with column ids as they are or mapped."""
         parts, self._parts, self._bytes = self._parts, [], 0
-        sizes = [len(values) for _, values in parts]
-        n = sum(sizes)
-        columns = np.repeat(np.array([column for column, _ in parts], np.int32), sizes)
-        hashes = np.concatenate([np.empty(0, np.uint64), *(values.hashes for _, values in parts)])
-        ends = [int(values.offsets[-1]) for _, values in parts]
-        data = np.concatenate(
-            [
-                *(values.data[:end] for (_, values), end in zip(parts, ends, strict=True)),
-                np.zeros(PADDING, np.uint8),
-            ]
-        )
-        bases = np.repeat(np.cumsum([0, *ends])[:-1], sizes) if parts else np.empty(0, np.int64)
-        starts = np.concatenate([np.empty(0, np.int64), *(v.offsets[:-1] for _, v in parts)])
-        stops = np.concatenate([np.empty(0, np.int64), *(v.offsets[1:] for _, v in parts)])
-        lengths = (stops - starts).astype(np.int32)
+        entries = _entries_of(parts)
         del parts
+        release_memory()  # before sorting takes as much again
         if column_map is None:
-            column_map = np.arange(int(columns.max()) + 1 if n else 0, dtype=np.int32)
-        return make_run(Entries(hashes, np.arange(n + 1), columns, starts + bases, lengths, data), column_map)
+            column_map = np.arange(int(entries.columns.max(initial=-1)) + 1, dtype=np.int32)
+        return make_run(entries, column_map)
 
     def finish(self, column_map: NDArray[np.int32]) -> list[Run]:
         """Return everything as consecutive stretches of one run, with mapped column ids.
@@ -116,6 +104,24 @@ class EntryBuffer:
             runs.append(self._sorted())
         chunk = max(1 << 16, self._budget // (2 * _BYTES_PER_ENTRY))
         return list(merge_runs(runs, [column_map] * len(runs), chunk))
+
+
+def _entries_of(parts: list[tuple[int, ValueSet]]) -> Entries:
+    """Put the values of columns one after the other."""
+    sizes = [len(values) for _, values in parts]
+    ends = [0, *(int(values.offsets[-1]) for _, values in parts)]
+    bases = np.cumsum(ends).tolist()
+    data = [values.data[:end] for (_, values), end in zip(parts, ends[1:], strict=True)]
+    starts = [values.offsets[:-1] + base for (_, values), base in zip(parts, bases, strict=False)]
+    lengths = [np.diff(values.offsets) for _, values in parts]
+    return Entries(
+        np.concatenate([np.empty(0, np.uint64), *(values.hashes for _, values in parts)]),
+        np.arange(sum(sizes) + 1),
+        np.repeat(np.array([column for column, _ in parts], np.int32), sizes),
+        np.concatenate([np.empty(0, np.int64), *starts]),
+        np.concatenate([np.empty(0, np.int64), *lengths]).astype(np.int32),
+        np.concatenate([*data, np.zeros(PADDING, np.uint8)]),
+    )
 
 
 class NotContinued(Exception):

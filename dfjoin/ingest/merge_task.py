@@ -114,7 +114,7 @@ def _decide(parts: list[_TablePart], position: int, settings: IndexSettings) -> 
     }
 
 
-_CHUNK_TOKENS = 1 << 18
+_CHUNK_TOKENS = 1 << 17
 """Tokens that are merged at a time: some 60 MB with all that belongs to them."""
 
 
@@ -168,6 +168,7 @@ def merge_into_segment(
     if on_part is not None:
         merged = _told(merged, runs, on_part)
     records = SegmentRecords(tables, columns, _merge_skipped(catalogs, skipped))
+    del catalogs
     meta = write_segment(index, merged, records, settings, name=name)
     if settings.row_signatures:
         rows = [read_row_files(directory) for directory in directories]

@@ -17,6 +17,7 @@ import numpy as np
 from dfjoin.errors import InvalidParameterError, TableReadError
 from dfjoin.index.axis_group import write_axes
 from dfjoin.index.commit import NO_ROOM
+from dfjoin.index.component_files import release_memory
 from dfjoin.index.components import group_directory, run_directory, segment_directory
 from dfjoin.index.manifest import SegmentMeta
 from dfjoin.index.segment import Segment
@@ -270,6 +271,8 @@ def execute(request: str, on_table: Callable[[int, int], None] | None = None) ->
         if error.errno not in NO_ROOM:
             raise
         return json.dumps({"no_room": error.errno})
+    finally:
+        release_memory()
 
 
 def inputs_of(values: dict[str, Any]) -> list[Path]:

@@ -35,7 +35,7 @@ def open_delimited(file: TableFile) -> TableReader:
     """Open a delimited text: up to 64 MiB (decompressed) it is read at once, a larger one is streamed."""
     filesystem, path, written, wanted = file.filesystem, file.path, file.written, file.wanted
     with open_stream(filesystem, path) as stream:
-        data = read_head(stream, WHOLE_FILE_LIMIT + 1)
+        data = read_head(stream, WHOLE_FILE_LIMIT + 1, file.source.size)
     is_whole = len(data) <= WHOLE_FILE_LIMIT
     reject_foreign(data[:SAMPLE_BYTES])
     if not is_whole and b"\n" not in data and b"\r" not in data:

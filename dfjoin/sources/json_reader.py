@@ -41,7 +41,7 @@ def open_jsonl(file: TableFile) -> TableReader:
     filesystem, path, wanted = file.filesystem, file.path, file.wanted
     reject_pointer(filesystem, path)
     with open_stream(filesystem, path) as stream:
-        head = read_head(stream, SAMPLE_BYTES + 1)
+        head = read_head(stream, SAMPLE_BYTES + 1, SAMPLE_BYTES + 1)
     if not head.strip():
         raise TableReadError("the file is empty")
     encoding = encoding_of(head)

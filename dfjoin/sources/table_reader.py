@@ -285,6 +285,10 @@ def compression_of(path: str) -> str:
     return ending if ending in _CODECS or ending == "xz" else ""
 
 
+_READ_BYTES = 1 << 16
+"""Bytes that are read at a time of a file that is longer than its size says, as a compressed one is."""
+
+
 def open_stream(filesystem: fs.FileSystem, path: str) -> pa.NativeFile:
     """Open a file for reading in order, decompressed as its name says."""
     compression = compression_of(path)
@@ -294,15 +298,17 @@ def open_stream(filesystem: fs.FileSystem, path: str) -> pa.NativeFile:
     return pa.CompressedInputStream(raw, _CODECS[compression]) if compression else raw
 
 
-def read_head(stream: pa.NativeFile, limit: int) -> bytes:
-    """Read up to `limit` bytes, however the stream hands them out."""
+def read_head(stream: pa.NativeFile, limit: int, expected: int) -> bytes:
+    """Read up to `limit` bytes, however the stream hands them out; room is made for as many as are expected."""
     parts = []
+    wanted = max(1, expected)
     while limit > 0:
-        chunk = stream.read(limit)
+        chunk = stream.read(min(limit, wanted))
         if not chunk:
             break
         parts.append(chunk)
         limit -= len(chunk)
+        wanted = _READ_BYTES
     return parts[0] if len(parts) == 1 else b"".join(parts)
 
 

@@ -1,6 +1,8 @@
 """Component files: written once, mapped read-only, checked before they are used."""
 
 import io
+import subprocess
+import sys
 import tempfile
 import zlib
 from dataclasses import replace
@@ -154,3 +156,28 @@ def test_an_empty_component_file_is_damage(tmp_path):
     (tmp_path / "hash.npy").write_bytes(b"")
     with pytest.raises(IndexCorruptedError, match="`hash`"):
         map_component(tmp_path, ComponentMeta("hash", "hash.npy", "<u8", (0,), 0, 0))
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="memory is read from /proc")
+def test_memory_of_arrays_that_are_gone_is_given_back():
+    code = (
+        "import re\n"
+        "import numpy as np\n"
+        "from dfjoin.index.component_files import release_memory\n"
+        "def held():\n"
+        "    with open('/proc/self/status') as f:\n"
+        "        return int(re.search(r'RssAnon:\\s+(\\d+)', f.read())[1]) >> 10\n"
+        "kept = [np.ones(8 << 10) for _ in range(1600)]\n"
+        "last = np.ones(8 << 10)  # above the others, so that the heap does not end where they did\n"
+        "full = held()\n"
+        "del kept\n"
+        "release_memory()\n"
+        "print(full - held())\n"
+    )
+    given_back = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+    assert int(given_back.stdout) > 80  # of 100 MB
+
+
+def test_memory_is_given_back_where_the_c_library_cannot(monkeypatch):
+    monkeypatch.setattr(component_files, "_malloc_trim", lambda: None)
+    component_files.release_memory()

@@ -223,7 +223,9 @@ def test_compressed_variants(tmp_path):
             packed = pack(data)
             (tmp_path / f"{name}.{ending}").write_bytes(packed if isinstance(packed, bytes) else packed.to_pybytes())
     (tmp_path / "two.csv.xz").write_bytes(lzma.compress(CSV) + lzma.compress(b"Lima,3\n"))
+    (tmp_path / "long.csv.gz").write_bytes(gzip.compress(CSV + b"Lima,3\n" * 30_000))  # many times as long as its size
     found = read_all(tmp_path)
+    assert found.pop("long.csv.gz")["n"] == ["1", "2", *["3"] * 30_000]
     assert found.pop("two.csv.xz") == {"city": ["Rome", "Oslo", "Lima"], "n": ["1", "2", "3"]}
     assert len(found) == 12
     assert all(found[f"a.csv.{ending}"] == CITIES for ending in packers)
