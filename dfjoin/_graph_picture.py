@@ -132,7 +132,7 @@ def family_edges(edges: pd.DataFrame, families: Mapping[str, str]) -> tuple[pd.D
     Notes
     -----
     Tables of one folder that nothing refers to, and that refer to the same keys by the same columns, are one family,
-    too: they have the same place in the graph. O(edges).
+    too: they have the same edges in the graph. O(edges).
     """
     ends = {name: edges[name].map(lambda table: families.get(table, table)) for name in ("table", "key_table")}
     found = edges.assign(**ends)
@@ -283,7 +283,7 @@ def picture_of_all(edges: pd.DataFrame, members: Mapping[str, list[str]] | None 
 
 
 def _untangled(columns: dict[int, list[str]], ends: list[tuple[str, str]]) -> dict[int, list[str]]:
-    """Order the tables of each column by the mean place of the keys that they refer to, from the right to the left."""
+    """Order the tables of each column by the mean height of the keys that they refer to, from the right to the left."""
     height: dict[str, float] = {}
     found = {}
     for column in sorted(columns, reverse=True):

@@ -1,4 +1,4 @@
-"""Optional libraries: imported where they are needed, with the way to install them in the error."""
+"""Optional libraries: imported where they are needed, with how to install them in the error."""
 
 from __future__ import annotations
 

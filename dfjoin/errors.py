@@ -72,7 +72,7 @@ class TableNotFoundError(DfjoinError, ValueError):
 
 
 class IndexNotFoundError(DfjoinError, FileNotFoundError):
-    """There is no dfjoin index at the given place."""
+    """There is no dfjoin index at the given location."""
 
 
 class IndexFormatError(DfjoinError, ValueError):

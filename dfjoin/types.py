@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 @dataclass(frozen=True)
 class Root:
-    """A place that tables come from.
+    """A location that tables come from.
 
     Parameters
     ----------
@@ -168,7 +168,7 @@ class TableSource:
     size : int
         Bytes, of all parts.
     mtime_ns : int
-        Latest modification time in nanoseconds since 1970, 0 when the place tells none.
+        Latest modification time in nanoseconds since 1970, 0 when the location has none.
     parts : tuple of str
         POSIX paths below the root of the files that make up the table, sorted; one for a plain file.
     part_stats : tuple of (int, int)

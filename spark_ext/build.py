@@ -14,8 +14,8 @@ from typing import Any
 import pyarrow as pa
 
 from dfjoin.errors import EngineError, TableReadError
-from dfjoin.ingest.apart import FilePart, carry_out_apart, keep_file, request_places, run_apart
-from dfjoin.ingest.at_store import StorePlace, store_place
+from dfjoin.ingest.apart import FilePart, carry_out_apart, keep_file, request_paths, run_apart
+from dfjoin.ingest.at_store import StoreLocation, store_location
 from dfjoin.ingest.read_task import RunMeta, TableFeed, build_part
 from dfjoin.ingest.requests import execute, head_of
 from dfjoin.ingest.source import Input, SparkReader
@@ -60,20 +60,20 @@ class SparkEngine:
         waiting = _WaitingRequests(work, requests)
         if not waiting.n:
             return []
-        workers = probe_workers(self.spark, work, waiting.places())
+        workers = probe_workers(self.spark, work, waiting.paths())
         if workers.shares_files:
             results = [execute(waiting.read(number)) for number in sorted(waiting.secret)]
-            return results + self._run_tasks(waiting.n, _TaskRunner(str(waiting.place), frozenset(waiting.secret)))
-        unseen = {number for number, places in enumerate(waiting.places_of) if not places <= workers.sees}
+            return results + self._run_tasks(waiting.n, _TaskRunner(str(waiting.directory), frozenset(waiting.secret)))
+        unseen = {number for number, paths in enumerate(waiting.paths_of) if not paths <= workers.sees}
         own = sorted(unseen | waiting.secret)
-        store = store_place(work) if workers.reaches_store else None
+        store = store_location(work) if workers.sees_store else None
         if store is None:
             return self._run_apart(waiting, own)
         results = [store.carry_out(waiting.read(number)) for number in own]
         for path in sorted(waiting.sent):
             store.send_new(Path(path))
-        store.send(waiting.place)
-        return results + self._run_tasks(waiting.n, _TaskRunner(str(waiting.place), frozenset(own), store))
+        store.send(waiting.directory)
+        return results + self._run_tasks(waiting.n, _TaskRunner(str(waiting.directory), frozenset(own), store))
 
     def _run_tasks(self, n: int, runner: _TaskRunner) -> list[str]:
         """Run tasks, one for each request; return their results."""
@@ -84,14 +84,14 @@ class SparkEngine:
     def _run_apart(self, waiting: _WaitingRequests, own: list[int]) -> list[str]:
         """Carry out requests by workers that share no files with the driver; they read tables into runs alone."""
         here = waiting.of_index.union(own)
-        afar = [number for number in range(waiting.n) if waiting.places_of[number] and number not in here]
+        afar = [number for number in range(waiting.n) if waiting.paths_of[number] and number not in here]
         results = [execute(waiting.read(number)) for number in range(waiting.n) if number not in afar]
         if not afar:
             return results
         requests = [waiting.read(number) for number in afar]
-        told = pa.table({"task": pa.array(afar, pa.int64()), "request": pa.array(requests, pa.string())})
+        asked = pa.table({"task": pa.array(afar, pa.int64()), "request": pa.array(requests, pa.string())})
         with without_pandas_warning():
-            frame = self.spark.createDataFrame(told).repartitionByRange(len(afar), "task")
+            frame = self.spark.createDataFrame(asked).repartitionByRange(len(afar), "task")
         frame = in_tasks(frame, _run_requests, _FILES)
         return results + self.fetch(frame, Path(json.loads(requests[0])["index"]))
 
@@ -149,15 +149,15 @@ class _WaitingRequests:
     """
 
     def __init__(self, work: Path, requests: Iterable[str]) -> None:
-        self.place = work / f"requests-{uuid.uuid4().hex[:8]}"
-        self.place.mkdir()
-        self.places_of: list[frozenset[str]] = []
+        self.directory = work / f"requests-{uuid.uuid4().hex[:8]}"
+        self.directory.mkdir()
+        self.paths_of: list[frozenset[str]] = []
         self.sent: set[str] = set()
         """Directories of the index that tasks read, and that the driver may have written here."""
         self.of_index: set[int] = set()
         """Requests that read such directories."""
         self.secret: set[int] = set()
-        """Requests that read a database or an object store whose credentials this process alone was told."""
+        """Requests that read a database or an object store whose credentials this process alone has."""
         for request in requests:
             self._file(self.n).write_text(request)
             head = head_of(request)
@@ -167,19 +167,19 @@ class _WaitingRequests:
             uris = [root["uri"] for root in head.get("roots", [])]
             if any(has_credentials(uri) or is_opened_with_credentials(uri) for uri in uris):
                 self.secret.add(self.n)
-            self.places_of.append(request_places(head))
+            self.paths_of.append(request_paths(head))
 
     @property
     def n(self) -> int:
         """How many there are."""
-        return len(self.places_of)
+        return len(self.paths_of)
 
     def _file(self, number: int) -> Path:
-        return self.place / f"{number}.json"
+        return self.directory / f"{number}.json"
 
-    def places(self) -> list[str]:
+    def paths(self) -> list[str]:
         """Return the local places that they read tables from."""
-        return sorted(frozenset().union(*self.places_of))
+        return sorted(frozenset().union(*self.paths_of))
 
     def read(self, number: int) -> str:
         """Return one of them."""
@@ -191,23 +191,23 @@ class _TaskRunner:
 
     Parameters
     ----------
-    place : str
+    directory : str
         Directory of the requests, as the driver names it.
     own : frozenset of int
         Requests that the driver carries out itself.
-    store : StorePlace, optional
+    store : StoreLocation, optional
         Where requests and files are if workers do not see those of the driver.
     """
 
-    def __init__(self, place: str, own: frozenset[int] = frozenset(), store: StorePlace | None = None) -> None:
-        self._place, self._own, self._store = place, own, store
+    def __init__(self, directory: str, own: frozenset[int] = frozenset(), store: StoreLocation | None = None) -> None:
+        self._directory, self._own, self._store = directory, own, store
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
             for number in batch.column(0).to_pylist():
                 if number in self._own:
                     continue
-                name = f"{self._place}/{number}.json"
+                name = f"{self._directory}/{number}.json"
                 if self._store is None:
                     yield _one_result(execute(Path(name).read_text()))
                 else:
@@ -261,7 +261,7 @@ class _Job:
         try:
             reader = self._reader()
             workers = probe_workers(engine.spark, work)
-            store = None if workers.shares_files or not workers.reaches_store else store_place(work)
+            store = None if workers.shares_files or not workers.sees_store else store_location(work)
             if workers.shares_files or store is not None:
                 frame = in_tasks(self._table.numbered, partial(reader.read_into, work, store), "result string")
                 with described(engine.spark, "build: read a table of Spark"):
@@ -330,24 +330,24 @@ class _PartReader:
         self._settings = settings
 
     def read_into(
-        self, place: Path, store: StorePlace | None, batches: Iterator[pa.RecordBatch]
+        self, directory: Path, store: StoreLocation | None, batches: Iterator[pa.RecordBatch]
     ) -> Iterator[pa.RecordBatch]:
         """Write a run of the partition as a task does."""
-        yield _one_result(self.write(place, store, batches))
+        yield _one_result(self.write(directory, store, batches))
 
-    def write(self, place: Path, store: StorePlace | None, batches: Iterator[pa.RecordBatch]) -> str:
+    def write(self, directory: Path, store: StoreLocation | None, batches: Iterator[pa.RecordBatch]) -> str:
         """Write a run of some batches where the driver sees it, or where the index lies; return its meta."""
         if store is None:
-            return self.read(place, batches)
-        return store.write_run(place, lambda here: self.read(here, batches))
+            return self.read(directory, batches)
+        return store.write_run(directory, lambda here: self.read(here, batches))
 
     def read_apart(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Write a run of the partition and hand its files back as rows."""
-        for part in run_apart(lambda place: self.read(place, batches)):
+        for part in run_apart(lambda scratch: self.read(scratch, batches)):
             yield _file_row(0, part)
 
-    def read(self, place: Path, batches: Iterator[pa.RecordBatch]) -> str:
+    def read(self, directory: Path, batches: Iterator[pa.RecordBatch]) -> str:
         """Write a run of some batches below a place; return its meta as JSON text."""
         local = map(wall_time, chain([self._empty], batches))
         feed = TableFeed(self._record, self._columns, local, 0)
-        return json.dumps(asdict(build_part(feed, place, IndexSettings.from_dict(self._settings))))
+        return json.dumps(asdict(build_part(feed, directory, IndexSettings.from_dict(self._settings))))

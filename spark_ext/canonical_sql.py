@@ -72,12 +72,12 @@ class KeyClasses:
     @property
     def bits(self) -> int:
         """The kinds as bits, which can be united."""
-        return sum(has << place for place, has in enumerate(astuple(self)))
+        return sum(has << bit for bit, has in enumerate(astuple(self)))
 
     @classmethod
     def from_bits(cls, bits: int) -> KeyClasses:
         """Read what `bits` wrote."""
-        return cls(*(bool(bits >> place & 1) for place in range(len(fields(cls)))))
+        return cls(*(bool(bits >> bit & 1) for bit in range(len(fields(cls)))))
 
     def needs_python(self, type_: str) -> str:
         """Return the condition that tells which values of a type of Spark have to be read in Python; empty for none.

@@ -174,9 +174,9 @@ def in_one_sentence(run: Callable[_P, _T]) -> Callable[_P, _T]:
         try:
             return run(*arguments, **named)
         except DfjoinError as error:
-            told = error
-        told.__context__ = None
-        raise told.with_traceback(None)
+            raised = error
+        raised.__context__ = None
+        raise raised.with_traceback(None)
 
     return call
 
@@ -233,10 +233,10 @@ def task_keys(spark: Any, n: int) -> list[int]:
     n_tried = 20 * n
     while n not in _keys:
         tried = to_spark(spark, pa.table({"key": pa.array(range(n_tried), pa.int64())}))
-        places = collect(tried.selectExpr("key", f"pmod(hash(key), {n}) AS place")).to_pydict()
-        for key, place in zip(places["key"], places["place"], strict=True):
-            found.setdefault(place, key)
+        buckets = collect(tried.selectExpr("key", f"pmod(hash(key), {n}) AS place")).to_pydict()
+        for key, bucket in zip(buckets["key"], buckets["place"], strict=True):
+            found.setdefault(bucket, key)
         if len(found) == n:
-            _keys[n] = [found[place] for place in range(n)]
+            _keys[n] = [found[bucket] for bucket in range(n)]
         n_tried *= 2
     return _keys[n]

@@ -32,7 +32,7 @@ from spark_ext.join_keys import PREFIX, check_column
 from spark_ext.join_steps import Decision, StepRun
 from spark_ext.join_tables import OtherFrame
 from spark_ext.picked_hits import frame_of, picked, search_again, work_of
-from spark_ext.rows_here import MOST_BYTES, RowsHere, all_here, bring_rows, draw_rows
+from spark_ext.rows_here import MOST_BYTES, RowsHere, all_here, collect_rows, draw_rows
 from spark_ext.search import WHERE
 from spark_ext.task_counters import new_notes, summary
 from spark_ext.transfer import JobCounts, count_rows, counting, to_spark
@@ -268,7 +268,7 @@ def _sample(frame: Any, keys: list[str] | None, is_drawn: bool) -> RowsHere:
         return replace(rows, frame=rows.frame.iloc[:0])
     share = _SAMPLE_ROWS / max(1, count_rows(frame))
     drawn = frame.sample(fraction=min(1.0, share), seed=1).limit(_SAMPLE_ROWS)
-    return replace(bring_rows(drawn, rows, keys, _SAMPLE_ROWS), is_whole=False)
+    return replace(collect_rows(drawn, rows, keys, _SAMPLE_ROWS), is_whole=False)
 
 
 def _of_frames(frame: Any, other: Any, options: JoinOptions) -> Decision:

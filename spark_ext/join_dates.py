@@ -70,7 +70,7 @@ def _moments(dates: pd.DataFrame, settings: IndexSettings) -> pa.Array:
 
 
 def with_spark_moments(
-    other: OtherFrame, step: JoinStep, brought: Sequence[str], readings: dict[str, KeyReading]
+    other: OtherFrame, step: JoinStep, added: Sequence[str], readings: dict[str, KeyReading]
 ) -> RightTable:
     """Take a frame of Spark as the right side of a join by dates, as `with_moments` does with rows in this process.
 
@@ -79,7 +79,7 @@ def with_spark_moments(
     InvalidParameterError
         If a column that dates the rows of a large frame holds texts or numbers.
     """
-    right = spark_rows(_with_moment(other, step, readings), step, [*brought, _MOMENT], readings, None)
+    right = spark_rows(_with_moment(other, step, readings), step, [*added, _MOMENT], readings, None)
     values = dict(right.values)
     keys = [*right.keys, values.pop(_MOMENT)]
     return replace(right, keys=keys, values=values, classes=[*right.classes, KeyClasses()], most_rows=None)

@@ -21,7 +21,7 @@ from dfjoin.values.normalize import (
     keep_values,
     normalize_batch,
     normalize_column,
-    null_places,
+    null_codes,
     read_dates,
     settings_for,
 )
@@ -202,8 +202,8 @@ def decided_reading(values: Any, reading: KeyReading) -> KeyReading:
         texts.update(part["texts"])
     nulls = evidence.decide(texts) if texts else ()
     orders = {order for part in parts for order in part["orders"]} if reading.settings.dayfirst is None else set()
-    is_told = bool(parts) and all(part["is_dated"] for part in parts) and len(nulls) == len(texts) and len(orders) == 1
-    return reading.as_decided(orders.pop() if is_told else "", nulls)
+    is_known = bool(parts) and all(part["is_dated"] for part in parts) and len(nulls) == len(texts) and len(orders) == 1
+    return reading.as_decided(orders.pop() if is_known else "", nulls)
 
 
 _EVIDENCE = "shapes binary, texts array<string>, is_dated boolean, orders array<string>"
@@ -219,12 +219,12 @@ class _Evidence:
         evidence, texts, orders, is_dated = NullEvidence(), set[str](), set[str](), True
         for batch in batches:
             values = normalize_batch(batch.column(0), self._settings)
-            places = null_places(values, self._settings)
-            texts.update(values.value(place) for place in places.tolist())
+            nulls_here = null_codes(values, self._settings)
+            texts.update(values.value(code) for code in nulls_here.tolist())
             if self._settings.null_evidence:
-                evidence.add(values.hashes, values.data, values.offsets, places)
+                evidence.add(values.hashes, values.data, values.offsets, nulls_here)
             is_other = np.ones(len(values), bool)
-            is_other[places] = False
+            is_other[nulls_here] = False
             others = keep_values(values, is_other)
             is_dated = is_dated and bool((others.classes == DAY_MONTH_YEAR).all())
             if is_dated and len(others):
@@ -269,11 +269,11 @@ def classes_of_keys(frame: Any, key: str) -> KeyClasses:
     has_times = found["times"]
     if has_times:  # an address looks like a date, and is none
         texts = frame.where(F.expr(f"{name} RLIKE {quote(DATE_LIKE)}")).select(name).distinct()
-        has_times = any(collect(in_tasks(texts, _tell_times, "has_times boolean")).column(0).to_pylist())
+        has_times = any(collect(in_tasks(texts, _any_times, "has_times boolean")).column(0).to_pylist())
     return KeyClasses(True, True, has_times, found["nulls"])
 
 
-def _tell_times(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+def _any_times(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """Tell of each batch of texts whether one of them is a date or a time, in a task."""
     for batch in batches:
         values = normalize_batch(batch.column(0), IndexSettings())

@@ -56,14 +56,14 @@ def lake_rows(table: LakeTable, step: JoinStep, program: Program | None) -> Loca
         What makes the key of the canonical text of its key column; None: the key columns are the key.
     """
     rows = read_rows(table, [_All(step)], True)  # type: ignore[list-item]
-    brought = columns_to_add(table, step)
+    added = columns_to_add(table, step)
     n_rows = sum(batch.num_rows for batch in rows.batches)
-    frame = rows.to_frame([*step.right_on, *(name for name in brought if name not in step.right_on)], np.arange(n_rows))
+    frame = rows.to_frame([*step.right_on, *(name for name in added if name not in step.right_on)], np.arange(n_rows))
     parts = [rows.keys[name] for name in step.right_on]
     if program is not None:
         parts = [_made(program, parts[0])]
     spelled = frame[step.right_on] if program is None else frame.iloc[:, :0]
-    return LocalRows(frame[brought], spelled, parts, stem_of(table.name), rows.kinds)
+    return LocalRows(frame[added], spelled, parts, stem_of(table.name), rows.kinds)
 
 
 def _made(program: Program, values: ValueSet) -> ValueSet:
@@ -108,22 +108,22 @@ def read_by_spark(
     frame = _frame_of_files(spark, table, source)
     if frame is None or any(frame.schema[name].dataType.typeName() == "timestamp" for name in step.right_on):
         return None  # as a key, the index has an instant in UTC
-    brought = columns_to_add(table, step)
-    place = _PLACE if _PLACE in frame.columns else ""
+    added = columns_to_add(table, step)
+    order = _ORDER if _ORDER in frame.columns else ""
     readings = {name: reading_of(table, name) for name in step.right_on}
     if program is None:
         if own is not None:
             (name,) = step.right_on
             frame = frame.where(_between(frame, name, own))
-        return spark_rows(OtherFrame(frame, None, place), step, brought, readings, None)
+        return spark_rows(OtherFrame(frame, None, order), step, added, readings, None)
     (name,) = step.right_on
     canonical = f"{PREFIX}canonical"
     frame = with_key(frame, name, canonical, classes_of(frame, name), readings[name])
     program = replace(program, columns=tuple(canonical for _ in program.columns))
-    return spark_rows(OtherFrame(frame, None, place), step, brought, {}, program)
+    return spark_rows(OtherFrame(frame, None, order), step, added, {}, program)
 
 
-_PLACE = f"{PREFIX}order"
+_ORDER = f"{PREFIX}order"
 _PLAIN_PATH = re.compile(r"(?:[a-z0-9]+://?)?[\w./=+@-]+")
 """A path that Spark takes as it is written, and puts in the same order."""
 
@@ -160,7 +160,7 @@ def _frame_of_files(spark: Any, table: LakeTable, source: TableSource) -> Any:
         form = _NAN_AS_NULL if type_ in ("float", "double") else _CLOCK_OF_UTC if name in bare else "{0}"
         columns.append(F.expr(form.format(quoted(raw))).alias(name))
     if len(paths) > 1:
-        columns.append(F.struct("_metadata.file_path", "_metadata.row_index").alias(_PLACE))
+        columns.append(F.struct("_metadata.file_path", "_metadata.row_index").alias(_ORDER))
     frame = frame.select(*columns)
     return frame if schema is None or len(paths) == 1 else _in_order(frame, paths)
 
@@ -170,13 +170,13 @@ _READ_BY_SPARK = {"parquet": "parquet", "orc": "orc", "delta": "parquet"}
 
 
 def _in_order(frame: Any, paths: list[str]) -> Any:
-    """Give rows the place of their file where files are read in another order than that of their paths."""
+    """Give rows the position of their file where files are read in another order than that of their paths."""
     file, number = f"{PREFIX}file", f"{PREFIX}number"
     plain = [re.sub("^file:/+", "/", path) for path in paths]
     known = to_spark(frame.sparkSession, pa.table({file: plain, number: pa.array(range(len(paths)), pa.int64())}))
-    path = F.regexp_replace(f"{_PLACE}.file_path", "^file:/+", "/")
+    path = F.regexp_replace(f"{_ORDER}.file_path", "^file:/+", "/")
     joined = frame.join(F.broadcast(known), path == F.col(file), "left")
-    return joined.withColumn(_PLACE, F.struct(number, f"{_PLACE}.row_index")).drop(file, number)
+    return joined.withColumn(_ORDER, F.struct(number, f"{_ORDER}.row_index")).drop(file, number)
 
 
 _NAN_AS_NULL = "CASE WHEN NOT isnan({0}) THEN {0} END"
@@ -239,11 +239,11 @@ def read_in_task(
     first = next(reader.batches(table))
     frame = _in_one_task(spark, reader, from_arrow_schema(first.schema, prefer_timestamp_ntz=True))
     keys = [name for name in first.schema.names if name.startswith(f"{PREFIX}k")]
-    values = {name: f"{PREFIX}c{i}" for i, name in enumerate(reader.brought)}
+    values = {name: f"{PREFIX}c{i}" for i, name in enumerate(reader.added)}
     spelled = [name for name in first.schema.names if name.startswith(f"{PREFIX}s")]
     kinds = [key.replace(f"{PREFIX}k", f"{PREFIX}t") for key in keys]
     of_keys = ", ".join([*(f"{key} string" for key in keys), *(f"{kind} int" for kind in kinds)])
-    rows = _in_one_task(spark, replace(reader, brought=[], is_of_keys=True), of_keys)
+    rows = _in_one_task(spark, replace(reader, added=[], is_of_keys=True), of_keys)
     classes, most = _key_facts(rows, keys, kinds)
     return RightTable(frame, keys, values, spelled, stem_of(table.name), classes, "", most)
 
@@ -264,11 +264,11 @@ def _key_facts(rows: Any, keys: list[str], kinds: list[str]) -> tuple[list[KeyCl
 
 @dataclass(frozen=True)
 class _TableReader:
-    """Reads a table of a lake in a task: its key in canonical form, and the columns that are brought."""
+    """Reads a table of a lake in a task: its key in canonical form, and the columns that it adds."""
 
     index: tuple[str, int, Mapping[str, str]]
     step: JoinStep
-    brought: list[str]
+    added: list[str]
     program: Program | None
     notes: Any
     is_of_keys: bool = False
@@ -280,13 +280,13 @@ class _TableReader:
             counters = TaskCounters("read", snapshot)
             yield from self.batches(LakeTable(snapshot, self.step.table, "ignore"))
             if self.notes is not None:
-                self.notes.add((counters.told(),))
+                self.notes.add((counters.reported(),))
 
     def batches(self, table: LakeTable) -> Iterator[pa.RecordBatch]:
         """Read the table."""
         right_on = self.step.right_on
-        wanted = [*right_on, *(name for name in self.brought if name not in right_on)]
-        place = 0
+        wanted = [*right_on, *(name for name in self.added if name not in right_on)]
+        first = 0
         for batch in table.batches(wanted):
             parts = {name: table.normalize(name, batch.column(i)) for i, name in enumerate(right_on)}
             keys = list(parts.values()) if self.program is None else [_made(self.program, parts[right_on[0]])]
@@ -302,9 +302,9 @@ class _TableReader:
             arrow = frame_to_table(taken.set_axis([f"{PREFIX}x{i}" for i in range(len(wanted))], axis=1))
             if self.program is None:
                 columns |= {f"{PREFIX}s{i}": _plain(arrow.column(i)) for i in range(len(right_on))}
-            columns |= {f"{PREFIX}c{i}": _plain(arrow.column(wanted.index(n))) for i, n in enumerate(self.brought)}
-            columns[f"{PREFIX}place"] = pa.array(np.arange(place, place + batch.num_rows))
-            place += batch.num_rows
+            columns |= {f"{PREFIX}c{i}": _plain(arrow.column(wanted.index(n))) for i, n in enumerate(self.added)}
+            columns[f"{PREFIX}place"] = pa.array(np.arange(first, first + batch.num_rows))
+            first += batch.num_rows
             made = pa.table(columns).combine_chunks()
             yield from made.to_batches() or [pa.RecordBatch.from_pylist([], made.schema)]
 

@@ -94,7 +94,7 @@ def _has_equality(type_: Any) -> bool:
     return type_.typeName() not in ("map", "variant") and all(_has_equality(part) for part in parts if part is not None)
 
 
-def aggregate_rows(frame: Any, keys: list[str], rules: dict[str, str], place: str, count: str) -> Any:
+def aggregate_rows(frame: Any, keys: list[str], rules: dict[str, str], order: str, count: str) -> Any:
     """Make one row of the rows of each key; rows without a key are left out.
 
     Parameters
@@ -104,7 +104,7 @@ def aggregate_rows(frame: Any, keys: list[str], rules: dict[str, str], place: st
     keys : list of str
     rules : dict of str
         Column → its rule.
-    place : str
+    order : str
         Column that tells the order of rows, for ``first`` and ``last``.
     count : str
         Name of a column to be added: the rows of each key.
@@ -139,10 +139,10 @@ def aggregate_rows(frame: Any, keys: list[str], rules: dict[str, str], place: st
     made = []
     for name, rule in rules.items():
         own = quoted(name if rule in ("first", "last") else compared[name])
-        sql = _computed(frame, name, own, rule).replace("{1}", quoted(place))
+        sql = _computed(frame, name, own, rule).replace("{1}", quoted(order))
         mode = quoted(f"{name}_mode")
         if is_voted[name]:
-            chosen = f"min_by({quoted(name)}, {quoted(place)}) FILTER (WHERE {own} = {mode})"
+            chosen = f"min_by({quoted(name)}, {quoted(order)}) FILTER (WHERE {own} = {mode})"
             is_enough = f"2 * count_if({own} = {mode}) > count({own})" if rule == "majority" else "true"
             sql = f"CASE WHEN {is_enough} THEN {chosen} END"
         if rule == "top_share":

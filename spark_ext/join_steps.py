@@ -158,7 +158,7 @@ class StepRun:
         source = self._spark_source
         if source is not None:
             other, how = source
-            return with_spark_moments(other, self.step, self._brought(other.frame.columns), how)
+            return with_spark_moments(other, self.step, self._added(other.frame.columns), how)
         if self.where != "driver" and self._table.size > _MOST_BYTES:
             raise InvalidParameterError(
                 f"table {self.step.table!r} of the lake has {self._table.size >> 20:,} MiB; in a join by dates, one of "
@@ -166,20 +166,20 @@ class StepRun:
                 "`other`, as in sdf.auto_join(spark.read.parquet(path), on=[key, date], how='asof'), or pass "
                 "where='driver' where memory is enough"
             )
-        brought, dates = columns_to_add(self._table, self.step), self.step.dated["right_on"]
-        wanted = [*brought, *(name for name in dates if name not in brought)]
+        added, dates = columns_to_add(self._table, self.step), self.step.dated["right_on"]
+        wanted = [*added, *(name for name in dates if name not in added)]
         rows = lake_rows(self._table, replace(self.step, columns=wanted), None)
         dated = with_moments(rows, rows.frame[dates], self._table.settings)
-        return shipped(self.spark, replace(dated, frame=rows.frame[brought]), self.step)
+        return shipped(self.spark, replace(dated, frame=rows.frame[added]), self.step)
 
     def _dated_frame(self) -> RightTable:
         """Take the other frame as the right side, with its dates."""
         right = self.decided.right
         assert right is not None
         readings = dict.fromkeys(self.step.right_on, self._reading)
-        return with_spark_moments(right, self.step, self._brought(right.frame.columns), readings)
+        return with_spark_moments(right, self.step, self._added(right.frame.columns), readings)
 
-    def _brought(self, names: list[str]) -> list[str]:
+    def _added(self, names: list[str]) -> list[str]:
         """Return the columns to bring of those of the right side."""
         wanted = names if self.step.columns is None else [name for name in names if name in self.step.columns]
         return [name for name in wanted if name not in self.step.right_on]
@@ -189,7 +189,7 @@ class StepRun:
         source = self._spark_source
         if source is not None:
             other, how = source
-            return spark_rows(other, self.step, self._brought(other.frame.columns), how, program)
+            return spark_rows(other, self.step, self._added(other.frame.columns), how, program)
         is_large = self._table.size > _SMALL_FILE
         if self.where == "cluster" or (self.where == "auto" and is_large):
             read = read_by_spark(self.spark, self._table, self.step, program, self._own_keys)
@@ -222,4 +222,4 @@ class StepRun:
         right = self.decided.right
         assert right is not None
         readings = dict.fromkeys(self.step.right_on, self._reading)
-        return spark_rows(right, self.step, self._brought(right.frame.columns), readings, None)
+        return spark_rows(right, self.step, self._added(right.frame.columns), readings, None)

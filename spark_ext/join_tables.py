@@ -64,13 +64,13 @@ class OtherFrame:
     frame : pyspark DataFrame
     rows : RowsHere or None
         Its keys, where these are few.
-    place : str
+    order : str
         Its column that tells the order of its rows; empty where Spark reads them in their order.
     """
 
     frame: Any
     rows: RowsHere | None = None
-    place: str = ""
+    order: str = ""
 
     @property
     def away(self) -> set[str]:
@@ -236,7 +236,7 @@ def spark_source(spark: Any, table: LakeTable) -> Any:
 def spark_rows(
     other: OtherFrame,
     step: JoinStep,
-    brought: Sequence[str],
+    added: Sequence[str],
     readings: Mapping[str, KeyReading],
     program: Program | None,
 ) -> RightTable:
@@ -246,7 +246,7 @@ def spark_rows(
     ----------
     other : OtherFrame
     step : JoinStep
-    brought : sequence of str
+    added : sequence of str
         Its columns to bring.
     readings : mapping of str to KeyReading
         How each key column is read.
@@ -254,12 +254,12 @@ def spark_rows(
         What makes the key; None: the key columns are the key.
     """
     frame = other.frame
-    values = {name: f"{PREFIX}c{i}" for i, name in enumerate(brought)}
+    values = {name: f"{PREFIX}c{i}" for i, name in enumerate(added)}
     taken = [F.col(quoted(name)).alias(own) for name, own in values.items()]
     inputs = list(step.right_on if program is None else program.columns)
     raw = {name: f"{PREFIX}s{i}" for i, name in enumerate(inputs)}
-    place = (F.col(other.place) if other.place else F.monotonically_increasing_id()).alias(f"{PREFIX}place")
-    made = frame.select(*taken, *(F.col(quoted(name)).alias(own) for name, own in raw.items()), place)
+    order = (F.col(other.order) if other.order else F.monotonically_increasing_id()).alias(f"{PREFIX}place")
+    made = frame.select(*taken, *(F.col(quoted(name)).alias(own) for name, own in raw.items()), order)
     stem = stem_of(step.table) if step.table else "right"
     if program is not None:
         keys, most = [f"{PREFIX}k0"], None

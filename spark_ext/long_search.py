@@ -47,7 +47,7 @@ _SUMS = [f"s{i}" for i in range(N_SUMS)]
 _COLUMN = ["segments", "columns", "cardinality"]
 _FOUND = pa.schema(
     [(name, pa.int64()) for name in (*_COLUMN, *_SUMS)]
-    + [("facts", pa.string()), ("integers", pa.binary()), ("told", pa.string())]
+    + [("facts", pa.string()), ("integers", pa.binary()), ("reported", pa.string())]
 )
 """Rows of the columns that a task found; its last row has what it tells of its values, and of itself."""
 
@@ -69,8 +69,8 @@ def search_long(rows: Any, name: str, n_values: int, task: SearchTask) -> tuple[
     -------
     hits : DataFrame
         As the search of pandas has them; codes that lost their zeros are not looked for.
-    told : list of str
-        What each task told of itself.
+    reported : list of str
+        What each task reports of itself.
 
     Raises
     ------
@@ -89,7 +89,7 @@ def search_long(rows: Any, name: str, n_values: int, task: SearchTask) -> tuple[
         key = F.element_at(F.array(*map(F.lit, task_keys(spark, n_parts))), part).cast("long")
         dealt = values.repartition(n_parts, key)
         with kept(in_tasks(dealt, _SearchRange(task), sql_schema(_FOUND))) as found:
-            parts = collect_or_explain(found.where("facts IS NOT NULL").select("facts", "integers", "told"))
+            parts = collect_or_explain(found.where("facts IS NOT NULL").select("facts", "integers", "reported"))
             summary, total_weight = _summary(parts)
             query = LongQuery.make(name, type_, summary, params, task.companions)
             if task.is_every and not query.profile.is_indexable:
@@ -102,7 +102,7 @@ def search_long(rows: Any, name: str, n_values: int, task: SearchTask) -> tuple[
             best = _best(found.where("segments IS NOT NULL"), summary, task)
     evidence = _evidence(best, total_weight, params.is_weighted)
     hits = make_result(task.snapshot, [rank_ranges(task.snapshot, query, evidence, params)], params)
-    return hits, parts.column("told").to_pylist()
+    return hits, parts.column("reported").to_pylist()
 
 
 def _reading(own: Any, type_: pa.DataType, task: SearchTask) -> KeyReading:
@@ -133,7 +133,7 @@ def _best(found: Any, summary: ValueSummary, task: SearchTask) -> pa.Table:
 
 
 def _evidence(best: pa.Table, total_weight: float, is_weighted: bool) -> SharedEvidence:
-    """Read what `_best` brought."""
+    """Read what `_best` returned."""
     arrays = {name: best.column(name).to_numpy() for name in best.column_names}
     sums = np.stack([arrays[name] for name in _SUMS], axis=1)
     ranked = sums[:, ROWS if is_weighted else COUNT].copy()
@@ -149,12 +149,12 @@ def _evidence(best: pa.Table, total_weight: float, is_weighted: bool) -> SharedE
 
 
 def _summary(parts: pa.Table) -> tuple[ValueSummary, float]:
-    """Add what the tasks told of their values."""
+    """Add what the tasks reported of their values."""
     summaries, weight = [], 0.0
     for row in parts.select(["facts", "integers"]).to_pylist():
         facts = json.loads(row["facts"])
         weight += facts.pop("weight")
-        digits, first = facts.pop("digits"), [(place, text) for place, text in facts.pop("first")]
+        digits, first = facts.pop("digits"), [(position, text) for position, text in facts.pop("first")]
         integers = np.frombuffer(row["integers"], np.int64)
         digits = None if digits is None else (digits[0], digits[1])
         summaries.append(ValueSummary(**facts, digits=digits, integers=integers, first=first))
@@ -202,8 +202,8 @@ class _SearchRange:
         yield from pa.table([*arrays, *nothing], schema=_FOUND).to_batches()
         facts = dict(vars(ValueSummary.of(values, n_rows, rows.column("first_min").to_numpy())))
         integers = facts.pop("integers").tobytes()
-        told = {"facts": json.dumps({**facts, "weight": evidence.total_weight}), "integers": integers}
-        yield pa.RecordBatch.from_pylist([{**told, "told": counters.told()}], _FOUND)
+        facts_here = {"facts": json.dumps({**facts, "weight": evidence.total_weight}), "integers": integers}
+        yield pa.RecordBatch.from_pylist([{**facts_here, "reported": counters.reported()}], _FOUND)
 
 
 def _value_set(rows: pa.Table, has_rows: bool) -> ValueSet:

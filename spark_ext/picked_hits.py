@@ -39,7 +39,7 @@ class Picked:
 
 def picked(hits: Any) -> Picked | None:
     """Return the rows of a result of `discover_joinable`; None for a DataFrame that is none."""
-    values = _told(hits)
+    values = _noted(hits)
     if values is None:
         return None
     with described(hits.sparkSession, "collect picked hits"):
@@ -52,18 +52,18 @@ def picked(hits: Any) -> Picked | None:
     return Picked(rows, values["index"], values["version"], values["options"])
 
 
-def _told(hits: Any) -> dict[str, Any] | None:
+def _noted(hits: Any) -> dict[str, Any] | None:
     """Read what a result of `discover_joinable` remembers; None for a DataFrame that is none."""
     if not is_spark(hits) or "table" not in hits.columns:
         return None
-    told = hits.schema["table"].metadata.get(SEARCH_KEY)
-    return None if told is None else json.loads(told)
+    noted = hits.schema["table"].metadata.get(SEARCH_KEY)
+    return None if noted is None else json.loads(noted)
 
 
 def work_of(hits: Any) -> dict[str, Any] | None:
     """Return how a result of `discover_joinable` was found, see `spark_ext.report`; None for another frame."""
-    told = _told(hits)
-    return None if told is None else told.get("work")
+    noted = _noted(hits)
+    return None if noted is None else noted.get("work")
 
 
 def frame_of(hits: Any) -> Any:
@@ -74,16 +74,16 @@ def frame_of(hits: Any) -> Any:
     InvalidParameterError
         If the search was not made by this process, or was not among its latest.
     """
-    told = _told(hits)
-    if told is None:
+    noted = _noted(hits)
+    if noted is None:
         return None
-    if told.get("search") not in search.searched_frames:
+    if noted.get("search") not in search.searched_frames:
         raise InvalidParameterError(
             "`other` has hits that this process did not search for, or too long ago, and a stream cannot be searched "
             "for them; search again with a frame of some rows of the stream, or keep the plan of a join of these: "
             'stream.auto_join(spark_ext.report(rows.auto_join(hits)).to_dict()["plan"])'
         )
-    return search.searched_frames[told["search"]]
+    return search.searched_frames[noted["search"]]
 
 
 _OF_RANKS = ("k", "threshold", "min_score", "families", "tables", "exclude", "kinds", "plan")
@@ -138,15 +138,15 @@ def search_again(frame: Any, hits: Picked) -> JoinCandidates:
     else:
         found = search_pandas(collect_points(frame, on), on, snapshot, params, has_periods=False)
     keys = ["query_column", "table", "column"]
-    place = {key: row for row, key in enumerate(zip(*(found[name] for name in keys), strict=True))}
+    row_of = {key: row for row, key in enumerate(zip(*(found[name] for name in keys), strict=True))}
     wanted = list(zip(*(hits.rows[name] for name in keys), strict=True))
-    lost = [key for key in wanted if key not in place]
+    lost = [key for key in wanted if key not in row_of]
     if lost:
         raise InvalidParameterError(
             f"`hits` has the candidate `{lost[0][1]}` column {lost[0][2]!r}, which the frame does not match now; "
             "search again with discover_joinable"
         )
-    return found.iloc[[place[key] for key in wanted]]
+    return found.iloc[[row_of[key] for key in wanted]]
 
 
 def candidate_of(hits: Any, frame: Any, i: int) -> JoinCandidates:

@@ -18,7 +18,7 @@ from pyspark.sql import functions as F
 
 from dfjoin._version import __version__
 from dfjoin.errors import DfjoinWarning, EngineError, InvalidParameterError, warn
-from dfjoin.ingest.at_store import store_place
+from dfjoin.ingest.at_store import store_location
 from dfjoin.store.snapshot import Snapshot
 from dfjoin.values.unicode import UNICODE_VERSION
 from spark_ext.jobs import described, is_local, n_cores, this_python
@@ -56,26 +56,26 @@ class Workers:
         What the driver writes below the place that was asked for is read by all of them, and the other way round.
     sees : frozenset of str
         Places, of those asked for, that exist for all of them.
-    reaches_store : bool
+    sees_store : bool
         All of them open the URI that was asked for, and read what the driver writes below it.
     """
 
     shares_files: bool
     sees: frozenset[str]
-    reaches_store: bool = False
+    sees_store: bool = False
 
 
 _fit: WeakKeyDictionary[Any, set[tuple[str, int, str]]] = WeakKeyDictionary()
 """Sessions whose workers have what dfjoin needs → the indexes that they see, by place, version and identity."""
 
 
-def probe_workers(spark: Any, place: Path, paths: Sequence[str] = ()) -> Workers:
+def probe_workers(spark: Any, directory: Path, paths: Sequence[str] = ()) -> Workers:
     """Look at the workers of a session by as many tasks as it has cores, so that each executor gets some.
 
     Parameters
     ----------
     spark : SparkSession
-    place : Path
+    directory : Path
         Directory of the driver that workers should share. Where it stands for one on another file system, it is also
         asked whether workers reach that.
     paths : sequence of str
@@ -99,9 +99,9 @@ def probe_workers(spark: Any, place: Path, paths: Sequence[str] = ()) -> Workers
     if is_local(spark) and spark in _fit:
         return Workers(True, frozenset(paths))
     mark = uuid.uuid4().hex
-    note, answer = place / f"probe-{mark}", place / f"probe-{mark}-seen"
+    note, answer = directory / f"probe-{mark}", directory / f"probe-{mark}-seen"
     note.write_text(mark)
-    store = store_place(place)
+    store = store_location(directory)
     if store is not None:
         store.send(note)
     try:
@@ -117,12 +117,12 @@ def probe_workers(spark: Any, place: Path, paths: Sequence[str] = ()) -> Workers
         )
         shares_files = all(one["answer"] is not None and Path(one["answer"]).exists() for one in found)
     finally:
-        for path in place.glob(f"probe-{mark}*"):
+        for path in directory.glob(f"probe-{mark}*"):
             path.unlink(missing_ok=True)
         if store is not None:
             store.discard(note)
     sees = frozenset(path for path in paths if all(path in one["sees"] for one in found))
-    return Workers(shares_files or is_local(spark), sees, all(one["reaches_store"] for one in found))
+    return Workers(shares_files or is_local(spark), sees, all(one["sees_store"] for one in found))
 
 
 def require_workers(spark: Any) -> None:
@@ -228,7 +228,7 @@ def _look(asked: dict[str, Any]) -> Any:
             "problems": problems,
             "answer": None,
             "sees": [path for path in asked.get("paths", ()) if os.path.exists(path)],  # noqa: PTH110
-            "reaches_store": False,
+            "sees_store": False,
             "index": None,
         }
         try:
@@ -246,7 +246,7 @@ def _look(asked: dict[str, Any]) -> Any:
 
                 filesystem, base = fs.FileSystem.from_uri(asked["store"][0])
                 with filesystem.open_input_stream(f"{base}/{asked['store'][1]}") as file:
-                    facts["reaches_store"] = file.read().decode() == asked["mark"]
+                    facts["sees_store"] = file.read().decode() == asked["mark"]
             except Exception:  # whatever the reason: files come back as rows then
                 pass
         if asked.get("index") is not None and not problems:
@@ -326,8 +326,8 @@ def collect_or_explain(frame: Any, remedy: str = "") -> pa.Table:
         raise
     except Exception as error:
         advice = f"\n{remedy}" if remedy else ""
-        told = f"a task of Spark failed; its error is on the last line{advice}\n{cause_of(error)}"
-        raise EngineError(told) from error
+        message = f"a task of Spark failed; its error is on the last line{advice}\n{cause_of(error)}"
+        raise EngineError(message) from error
 
 
 def cause_of(error: BaseException) -> str:
@@ -351,5 +351,5 @@ def cause_of(error: BaseException) -> str:
     causes = [line.strip().removeprefix("Caused by: ") for line in lines if line.startswith("Caused by: ")]
     # The first line of an error that py4j hands on names a call; Java's own begins the second one.
     own = [line.removeprefix(": ").strip() for line in lines if line.startswith(": ")]
-    told = [*causes[::-1], *own, *(line.strip() for line in lines)]
-    return full or next((line for line in told if line), type(error).__name__)
+    message = [*causes[::-1], *own, *(line.strip() for line in lines)]
+    return full or next((line for line in message if line), type(error).__name__)

@@ -85,12 +85,12 @@ def query_rows(frame: Any, on: Any) -> QueryRows:
     walls = {name: wall_type(type_) for name, type_ in types.items()}
     kinds = list(dict.fromkeys(walls.values()))
     fields = {name: f"v{kinds.index(walls[name])}" for name in names}
-    place = F.monotonically_increasing_id().alias("first")
+    first = F.monotonically_increasing_id().alias("first")
     if len(names) == 1:
         (name,) = names
-        rows = frame.select(F.lit(name).alias("q"), wall_time(frame, name).alias("v0"), place)
+        rows = frame.select(F.lit(name).alias("q"), wall_time(frame, name).alias("v0"), first)
     else:
-        taken = frame.select(*(wall_time(frame, name).alias(f"c{i}") for i, name in enumerate(names)), place)
+        taken = frame.select(*(wall_time(frame, name).alias(f"c{i}") for i, name in enumerate(names)), first)
         entries = [
             F.struct(
                 F.lit(name).alias("q"),
@@ -110,8 +110,8 @@ def long_queries(frame: Any, name: str, value: str) -> QueryRows:
     """Make rows of a frame of queries: a column with names of query columns, and one with their values."""
     for column, argument in ((name, "name"), (value, "value")):
         check_named(frame, column, argument)
-    place = F.monotonically_increasing_id().alias("first")
-    rows = frame.select(F.col(quoted(name)).cast("string").alias("q"), wall_time(frame, value).alias("v0"), place)
+    first = F.monotonically_increasing_id().alias("first")
+    rows = frame.select(F.col(quoted(name)).cast("string").alias("q"), wall_time(frame, value).alias("v0"), first)
     return QueryRows(_counted(rows.where("q IS NOT NULL"), 1), (), {}, ())
 
 

@@ -132,16 +132,16 @@ def relate_frames(frame: Any, other: OtherFrame, step: JoinStep, options: JoinOp
         return _by_keys(frame, other, step, options)
     if not all(type_of(other.frame, name) in _NATIVE for name in theirs):
         return _by_keys(frame, other, step, options)
-    brought = _brought(other, step)
+    added = _added(other, step)
     if options.indicator:
-        told = dict(zip(MARKS, map(F.lit, (programs.kind, 0.0, programs.chance)), strict=True))
-        other, brought = replace(other, frame=other.frame.withColumns(told)), [*brought, *told]
-    right = spark_rows(other, step, brought, {}, programs.right[0])
+        marks = dict(zip(MARKS, map(F.lit, (programs.kind, 0.0, programs.chance)), strict=True))
+        other, added = replace(other, frame=other.frame.withColumns(marks)), [*added, *marks]
+    right = spark_rows(other, step, added, {}, programs.right[0])
     key = f"{PREFIX}l0"
     return Related(_with_programs(frame, programs.left, right, key), [key], right)
 
 
-def _brought(other: OtherFrame, step: JoinStep) -> list[str]:
+def _added(other: OtherFrame, step: JoinStep) -> list[str]:
     """Return the columns to bring; keys that are not equal are among them."""
     names = other.frame.columns
     return list(names) if step.columns is None else [name for name in names if name in step.columns]
@@ -167,21 +167,21 @@ def _by_keys(frame: Any, other: OtherFrame, step: JoinStep, options: JoinOptions
     pairs = pairs[pairs[row].notna()]  # a join by dates keeps all rows
     renamed = {name: f"{PREFIX}d{i}" for i, name in enumerate(theirs)}
     known = table.rename_columns(list(renamed.values())).take(pa.array(pairs[row].to_numpy(np.int64)))
-    key, place = f"{PREFIX}k0", f"{PREFIX}place"
+    key, order = f"{PREFIX}k0", f"{PREFIX}place"
     known = known.append_column(key, pc.cast(pa.array(pairs[f"{PREFIX}left"].to_numpy(np.int64)), pa.string()))
-    brought = _brought(other, step)
+    added = _added(other, step)
     if step.period is not None or (step.dated is not None and not is_of_dates_alone(step)):  # keys are equal
-        brought = [name for name in brought if name not in step.right_on]
+        added = [name for name in added if name not in step.right_on]
     if options.indicator:
         for name in MARKS:
             known = known.append_column(name, pa.array(pairs[name], pa.string() if name == MARKS[0] else pa.float64()))
-        brought = [*brought, *MARKS]
-    rows = other.frame.withColumn(place, F.monotonically_increasing_id())
+        added = [*added, *MARKS]
+    rows = other.frame.withColumn(order, F.monotonically_increasing_id())
     rows = with_known(rows, renamed, known, "left" if options.keeps_right_rows else "inner")
     if options.keeps_right_rows:  # a row without a partner has a key of its own, which no left row has
-        rows = rows.withColumn(key, F.coalesce(F.col(key), F.concat(F.lit("  "), F.col(place).cast("string"))))
-    values = {name: f"{PREFIX}c{i}" for i, name in enumerate(brought)}
-    taken = rows.select(*(F.col(quoted(name)).alias(mine) for name, mine in values.items()), key, place)
+        rows = rows.withColumn(key, F.coalesce(F.col(key), F.concat(F.lit("  "), F.col(order).cast("string"))))
+    values = {name: f"{PREFIX}c{i}" for i, name in enumerate(added)}
+    taken = rows.select(*(F.col(quoted(name)).alias(mine) for name, mine in values.items()), key, order)
     right_table = RightTable(taken, [key], values, [], "right", [KeyClasses()], is_small=other.is_small)
     return Related(numbered, [f"{PREFIX}l0"], right_table)
 
@@ -262,12 +262,12 @@ def _lake_rows(spark: Any, keys: pd.DataFrame, step: JoinStep, table: LakeTable,
     Rows stay as they are, but where a step has several rules for rows before a date: what a rule tells depends on the
     date of the key, and one row is made for each.
     """
-    brought = columns_to_add(table, step)
-    copies = names_of_rules(brought, step.aggregate) if step.dated is not None else {}
+    added = columns_to_add(table, step)
+    copies = names_of_rules(added, step.aggregate) if step.dated is not None else {}
     if copies:
-        brought = [*(name for name in brought if not isinstance(step.aggregate.get(name), list)), *copies]
-    names = {name: f"{PREFIX}v{i}" for i, name in enumerate(brought)}
-    asked = replace(step, columns=brought, names=names, aggregate=None, counted=False)
+        added = [*(name for name in added if not isinstance(step.aggregate.get(name), list)), *copies]
+    names = {name: f"{PREFIX}v{i}" for i, name in enumerate(added)}
+    asked = replace(step, columns=added, names=names, aggregate=None, counted=False)
     if copies:
         asked = replace(step, names=names, counted=True)
     plan = JoinPlan((asked,), "inner", str(table.snapshot.path), 2.0**62, has_marks)

@@ -18,7 +18,7 @@ from dfjoin.values.frames import arrow_to_series
 from spark_ext.queries import is_searchable, wall_time, wall_type
 from spark_ext.transfer import collect, count_rows, has_more_rows, to_pandas
 
-__all__ = ["MOST_BYTES", "RowsHere", "all_here", "bring_rows", "draw_rows", "wall_columns"]
+__all__ = ["MOST_BYTES", "RowsHere", "all_here", "collect_rows", "draw_rows", "wall_columns"]
 
 MOST_BYTES = 64 << 20
 """Bytes as Arrow of the rows of one frame that come here."""
@@ -85,21 +85,21 @@ def draw_rows(frame: Any, keys: Sequence[str] | None, most: int, *, is_part_used
     column whose type has no text, or that Arrow lacks, stays in Spark.
     """
     names = [field.name for field in frame.schema.fields if is_searchable(field.dataType.simpleString())]
-    is_told = len(names) == len(frame.columns)
+    is_known = len(names) == len(frame.columns)
     if not is_part_used and has_more_rows(frame, most):
         none = pa.table({name: pa.nulls(0, _arrow_type(frame.schema[name].dataType)) for name in names})
         return RowsHere(_with_all(frame, none), none, False)
     few = min(most, _FEW_ROWS)
     first = collect(wall_columns(frame, names).limit(few + 1) if names else frame.limit(few + 1).select(F.lit(1)))
     if first.num_rows <= few:
-        return RowsHere(_with_all(frame, first), first.select(names), True, is_told and first.nbytes <= MOST_BYTES)
+        return RowsHere(_with_all(frame, first), first.select(names), True, is_known and first.nbytes <= MOST_BYTES)
     first = first.slice(0, few)
     part = RowsHere(_with_all(frame, first), first.select(names), False)
     is_more = few == most or (is_part_used and has_more_rows(frame, most))
-    return part if is_more else bring_rows(frame, part, keys, most)
+    return part if is_more else collect_rows(frame, part, keys, most)
 
 
-def bring_rows(frame: Any, few: RowsHere, keys: Sequence[str] | None, most: int) -> RowsHere:
+def collect_rows(frame: Any, few: RowsHere, keys: Sequence[str] | None, most: int) -> RowsHere:
     """Bring all rows of a frame of at most `most` rows here; `few` of them tell how large the values are.
 
     They are counted where there is no room for `most` rows of their size. The few rows are returned where there is none

@@ -91,8 +91,8 @@ def discover(frame: Any, on: Any, lake: Any, where: str, options: dict[str, Any]
     pyspark DataFrame
     """
     found = _discover(frame, on, lake, where, options)
-    told = json.loads(found.schema["table"].metadata[SEARCH_KEY])
-    searched_frames[told["search"]] = frame
+    reported = json.loads(found.schema["table"].metadata[SEARCH_KEY])
+    searched_frames[reported["search"]] = frame
     for oldest in list(searched_frames)[:-_MOST_SEARCHED]:
         del searched_frames[oldest]
     return found
@@ -173,14 +173,14 @@ def _result(
     if "pad" in hits and hits["pad"].isna().all():
         hits = hits.drop(columns="pad")
     table = pa.Table.from_pandas(pd.DataFrame(hits), preserve_index=False).replace_schema_metadata(None)
-    told = {
+    reported = {
         "index": snapshot.location,
         "version": snapshot.version,
         "options": options,
         "search": uuid.uuid4().hex,
         "work": {"where": "driver"} if work is None else {"where": "cluster", **work},
     }
-    return to_spark(spark, table).withMetadata("table", {SEARCH_KEY: json.dumps(told)})
+    return to_spark(spark, table).withMetadata("table", {SEARCH_KEY: json.dumps(reported)})
 
 
 def collect_values(queries: QueryRows) -> pa.Table | None:
@@ -218,37 +218,37 @@ class _Search:
     def _here(self, values: pa.Table) -> Any:
         """Search in this process."""
         queries = list(self.task.queries(values))
-        place = {name: number for number, name in enumerate(self.queries.names)}
-        queries.sort(key=lambda query: place.get(query.name, 0))
+        number_of = {name: number for number, name in enumerate(self.queries.names)}
+        queries.sort(key=lambda query: number_of.get(query.name, 0))
         return self._result(search_queries(self.task.snapshot, queries, self.task.params))
 
     def _in_tasks(self) -> Any:
         """Search in tasks of Spark, and bring the hits here."""
         if self._may_be_long():
             with kept(self.queries.rows) as rows:
-                frame, told = self._found(rows, self._long_columns(rows))
+                frame, reported = self._found(rows, self._long_columns(rows))
         else:
-            frame, told = self._found(self.queries.rows, {})
-        place = {name: number for number, name in enumerate(self.queries.names)}
+            frame, reported = self._found(self.queries.rows, {})
+        number_of = {name: number for number, name in enumerate(self.queries.names)}
         names = frame["q"].tolist()
-        order = sorted(range(len(frame)), key=lambda row: (place.get(names[row], 0), names[row], row))
+        order = sorted(range(len(frame)), key=lambda row: (number_of.get(names[row], 0), names[row], row))
         hits = frame.iloc[order].drop(columns="q").reset_index(drop=True)
-        return self._result(hits, summary(told))
+        return self._result(hits, summary(reported))
 
     def _found(self, rows: Any, long: dict[str, int]) -> tuple[pd.DataFrame, list[str]]:
-        """Search for the query columns of some rows; return the hits, and what tasks told."""
+        """Search for the query columns of some rows; return the hits, and what tasks reported."""
         schema = schema_of(self.task)
-        parts, told = [], list[str]()
+        parts, reported = [], list[str]()
         if not long or set(long) != set(self.queries.names):
             few = rows.where(~F.col("q").isin(list(long))) if long else rows
             found = self._whole_queries(few, schema)
-            told += found["told"].dropna().tolist()
-            parts.append(found[found["told"].isna()])
+            reported += found["reported"].dropna().tolist()
+            parts.append(found[found["reported"].isna()])
         for name, n_values in long.items():
             hits, own = search_long(rows, name, n_values, self.task)
             parts.append(as_rows(hits, name, schema).to_pandas())
-            told += own
-        return pd.concat(parts).drop(columns="told"), told
+            reported += own
+        return pd.concat(parts).drop(columns="reported"), reported
 
     def _may_be_long(self) -> bool:
         """Tell whether a query column may have more values than one task searches for: if so, a job counts them."""
@@ -284,7 +284,9 @@ class _Search:
         held = to_spark(self.spark, HELD_SCHEMA.empty_table())
         if mode_of(self.task.params.mode).needs_counts(self.task.params):
             counted = in_tasks(self._dealt(rows, groups, n_parts), CountHolding(self.task), sql_schema(HELD_SCHEMA))
-            held = counted.groupBy("q", "hash", "told").agg(F.sum("held").alias("held"), F.sum("near").alias("near"))
+            held = counted.groupBy("q", "hash", "reported").agg(
+                F.sum("held").alias("held"), F.sum("near").alias("near")
+            )
         # Values and what is known of them come to a task as rows of one frame: a join of frames would be ambiguous.
         known = self._dealt(rows.unionByName(held, allowMissingColumns=True), groups, n_parts)
         found = in_tasks(known, SearchGroup(self.task), sql_schema(GROUP_SCHEMA))
@@ -302,13 +304,13 @@ class _Search:
         if self.queries.names:
             number = F.coalesce(F.array_position(F.array(*map(F.lit, self.queries.names)), F.col("q")), F.lit(0))
         tasks = [(json.dumps(group), part) for group in groups for part in range(n_parts)]
-        told = {
+        assigned = {
             "g": pa.array([group for group, _ in tasks]),
             "part": pa.array([part for _, part in tasks], pa.int64()),
             "key": pa.array(task_keys(self.spark, len(tasks)), pa.int64()),
         }
-        places = F.broadcast(to_spark(self.spark, pa.table(told)))
-        dealt = rows.withColumn("part", F.pmod(number, F.lit(n_parts))).join(places, "part").drop("part")
+        parts_of = F.broadcast(to_spark(self.spark, pa.table(assigned)))
+        dealt = rows.withColumn("part", F.pmod(number, F.lit(n_parts))).join(parts_of, "part").drop("part")
         return dealt.repartition(len(tasks), "key").sortWithinPartitions("q")
 
     def _result(self, hits: pd.DataFrame, work: dict[str, Any] | None = None) -> Any:

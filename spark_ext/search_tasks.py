@@ -51,10 +51,10 @@ _MOST_GROUPS = 256
 _MANY_ROWS = 1 << 16
 """Values that a task gathers before it searches for their query columns together."""
 
-_TOLD = pa.field("told", pa.string())
+_REPORTED = pa.field("reported", pa.string())
 """The column that is null but in the last row of a task."""
 
-HELD_SCHEMA = pa.schema([("q", pa.string()), *((name, pa.int64()) for name in ("hash", "held", "near")), _TOLD])
+HELD_SCHEMA = pa.schema([("q", pa.string()), *((name, pa.int64()) for name in ("hash", "held", "near")), _REPORTED])
 """Rows of counts: how many columns hold a value, how many values are near; without a hash totals, see `HeldCounts`."""
 
 
@@ -138,7 +138,7 @@ class _QueryTask(ABC):
     ----------
     task : SearchTask
     schema : pyarrow.Schema
-        Of the rows that it makes; it ends with `_TOLD`.
+        Of the rows that it makes; it ends with `_REPORTED`.
     """
 
     stage = ""
@@ -156,8 +156,8 @@ class _QueryTask(ABC):
             for made in self.carry_out(rows):
                 yield from made.to_batches()
         if counters is not None:
-            told = [{name: counters.told() if name == _TOLD.name else None for name in self._schema.names}]
-            yield pa.RecordBatch.from_pylist(told, self._schema)
+            reported = [{name: counters.reported() if name == _REPORTED.name else None for name in self._schema.names}]
+            yield pa.RecordBatch.from_pylist(reported, self._schema)
 
     @abstractmethod
     def carry_out(self, rows: pa.Table) -> Iterator[pa.Table]:
@@ -225,7 +225,7 @@ GROUP_SCHEMA = pa.schema(
         ("errors", pa.float64()),
         ("kept", pa.list_(pa.int64())),
         ("weight", pa.float64()),
-        _TOLD,
+        _REPORTED,
     ]
 )
 
@@ -248,14 +248,16 @@ class SearchGroup(_QueryTask):
 
 
 class MergeGroups(_QueryTask):
-    """Merges what the searches of all groups found for query columns, and hands on what tasks told before."""
+    """Merges what the searches of all groups found for query columns, and hands on what tasks reported before."""
 
     stage = "merge"
 
     def carry_out(self, rows: pa.Table) -> Iterator[pa.Table]:
         """Merge the hits of each query column."""
-        told = rows.column(_TOLD.name).drop_null()
-        yield pa.table([pa.nulls(len(told), f.type) if f != _TOLD else told for f in self._schema], schema=self._schema)
+        reported = rows.column(_REPORTED.name).drop_null()
+        yield pa.table(
+            [pa.nulls(len(reported), f.type) if f != _REPORTED else reported for f in self._schema], schema=self._schema
+        )
         held = _held_counts(rows)
         for query in self._task.queries(_of_values(rows)):
             found = _group_hits(rows.filter(pc.equal(rows.column("q"), query.name)))
@@ -266,9 +268,9 @@ class MergeGroups(_QueryTask):
 
 def as_rows(hits: pd.DataFrame, names: Any, schema: pa.Schema) -> pa.Table:
     """Return the rows of a result, each with the name of its query column."""
-    frame = pd.DataFrame(hits).reindex(columns=[name for name in schema.names if name not in ("q", _TOLD.name)])
+    frame = pd.DataFrame(hits).reindex(columns=[name for name in schema.names if name not in ("q", _REPORTED.name)])
     frame.insert(0, "q", names)
-    frame[_TOLD.name] = None
+    frame[_REPORTED.name] = None
     return pa.Table.from_pandas(frame, schema, preserve_index=False).replace_schema_metadata(None)
 
 
@@ -294,10 +296,10 @@ def _held_counts(rows: pa.Table) -> dict[str, HeldCounts]:
     codes = names.indices.to_numpy()
     order = np.lexsort((hashes, codes))
     ends = np.cumsum(np.bincount(codes, minlength=len(names.dictionary)))
-    places = dict(zip(names.dictionary.to_pylist(), np.split(order, ends[:-1]), strict=False))
+    rows_of = dict(zip(names.dictionary.to_pylist(), np.split(order, ends[:-1]), strict=False))
     found = defaultdict(lambda: HeldCounts(np.empty(0, np.uint64), np.empty(0, np.int64), 0))
     for name, total in totals.items():
-        own = places.get(name, order[:0])
+        own = rows_of.get(name, order[:0])
         found[name] = HeldCounts(hashes[own], counts[own], total["held"], near[own], total["near"])
     return found
 
@@ -328,7 +330,7 @@ def schema_of(task: SearchTask) -> pa.Schema:
     frame = pd.DataFrame(search_queries(bare, [query], task.params))
     schema = pa.Schema.from_pandas(frame, preserve_index=False).remove_metadata()
     fields = [pa.field(f.name, pa.string() if _is_text(f.type) else f.type) for f in schema]
-    return pa.schema([pa.field("q", pa.string()), *fields, pa.field("pad", pa.int64()), _TOLD])
+    return pa.schema([pa.field("q", pa.string()), *fields, pa.field("pad", pa.int64()), _REPORTED])
 
 
 def _is_text(type_: pa.DataType) -> bool:

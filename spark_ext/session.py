@@ -1,4 +1,4 @@
-"""Starting Spark where nothing is set up: Java found or brought along, workers with this Python."""
+"""Starting Spark where nothing is set up: Java found or bundled, workers with this Python."""
 
 from __future__ import annotations
 
@@ -196,10 +196,10 @@ def _start_quietly(core: Any, settings: dict[str, str]) -> None:
         except Exception as error:  # py4j's and pyspark's own, which say less than Java's last line
             log.seek(0)
             lines = [line for line in log.read().decode("utf-8", "replace").splitlines() if line.strip()]
-            told = [line for line in lines if not line.startswith(("\t", " ", "WARNING: Using incubator"))]
+            reported = [line for line in lines if not line.startswith(("\t", " ", "WARNING: Using incubator"))]
             raise EngineError(
                 'Spark did not start; check its settings and Java, or build with engine="inline". It wrote:\n'
-                + (told[-1] if told else str(error))
+                + (reported[-1] if reported else str(error))
             ) from error
 
 

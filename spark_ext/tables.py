@@ -98,8 +98,8 @@ class SessionTable:
         rows = self._spark.sql(f"DESCRIBE TABLE EXTENDED {quoted(self.path)}").collect()
         facts = [(row["col_name"], row["data_type"]) for row in rows]
         begin = max((n for n, (name, _) in enumerate(facts) if name == "# Detailed Table Information"), default=-1)
-        told = dict(facts[begin:]) if begin >= 0 else {}  # in front of it columns are listed
-        return str(told.get("Provider", "")).lower()
+        reported = dict(facts[begin:]) if begin >= 0 else {}  # in front of it columns are listed
+        return str(reported.get("Provider", "")).lower()
 
     def _newest(self, query: str, column: str) -> Any:
         """Return a column of the row that a history begins with; empty for a table without a history."""
@@ -111,9 +111,9 @@ class SessionTable:
         from pyspark.errors import AnalysisException
         from pyspark.sql import functions as f
 
-        told = ("file_path", "file_size", "file_modification_time")
+        names = ("file_path", "file_size", "file_modification_time")
         try:
-            files = self.frame.select(*(f.col(f"_metadata.{name}").alias(name) for name in told)).distinct()
+            files = self.frame.select(*(f.col(f"_metadata.{name}").alias(name) for name in names)).distinct()
             hashed = f.xxhash64("file_path", "file_size", f.unix_micros("file_modification_time"))
             row = files.agg(f.count(f.lit(1)).alias("n"), f.sum(hashed.cast("decimal(20,0)")).alias("sum")).collect()[0]
         except AnalysisException:
@@ -127,8 +127,8 @@ class SessionTable:
             f.col(str(i)).cast("string") for i, field in enumerate(self.frame.schema.fields) if not _is_nested(field)
         ]
         hashed = f.xxhash64(*simple) if simple else f.lit(0)
-        told = self.numbered.agg(f.count(f.lit(1)).alias("n"), f.sum(hashed.cast("decimal(20,0)")).alias("sum"))
-        (row,) = told.collect()
+        counted = self.numbered.agg(f.count(f.lit(1)).alias("n"), f.sum(hashed.cast("decimal(20,0)")).alias("sum"))
+        (row,) = counted.collect()
         return f"rows:{row['n']}:{row['sum'] or 0}"
 
     def batches(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:

@@ -49,7 +49,7 @@ class TaskCounters:
         self._begin = time.perf_counter()
         self._fetched = snapshot.n_fetched_bytes
 
-    def told(self) -> str:
+    def reported(self) -> str:
         """Return the counts as JSON text."""
         from pyspark import TaskContext
 
@@ -65,8 +65,8 @@ class TaskCounters:
         )
 
 
-def summary(told: Iterable[str]) -> dict[str, Any]:
-    """Sum up what tasks told.
+def summary(reported: Iterable[str]) -> dict[str, Any]:
+    """Sum up what tasks reported.
 
     Returns
     -------
@@ -74,7 +74,7 @@ def summary(told: Iterable[str]) -> dict[str, Any]:
         ``tasks``: how many there were for each stage; ``processes`` and ``hosts`` that they ran in; ``bytes_fetched``
         from another file system; ``cache_hits``: tasks that found all they read on their machine; ``task_seconds``.
     """
-    found = [json.loads(text) for text in sorted(set(told))]
+    found = [json.loads(text) for text in sorted(set(reported))]
     processes = {tuple(one["process"]) for one in found}
     return {
         "tasks": dict(Counter(one["stage"] for one in found)),

@@ -249,7 +249,7 @@ def _boost() -> None:
 
 
 def _misspell(name: str, i: int) -> str:
-    """Spell a name differently, in one of four ways."""
+    """Spell a name differently, in one of four spellings."""
     first, last = name.split()
     at = 1 + i % (len(last) - 1)
     return (f"{last}, {first}", f"{first} {last[:at]}{last[at + 1 :]}", f"Dr. {name.upper()}", f"{name} (b. 1970)")[

@@ -144,7 +144,7 @@ class JoinGraph:
         return visible_lines(lines)
 
     def shortest_paths(self, start: str, end: str, *, k: int = 1) -> pd.DataFrame:
-        """Find the shortest ways to join two tables of the lake by its likely foreign keys.
+        """Find the shortest paths between two tables of the lake by its likely foreign keys.
 
         Parameters
         ----------
@@ -166,7 +166,7 @@ class JoinGraph:
 
         See Also
         --------
-        Lake.paths : ways from a frame, which need be no table of the lake, to a table, by any columns that match.
+        Lake.paths : paths from a frame, which need be no table of the lake, to a table, by any columns that match.
 
         Notes
         -----
@@ -371,7 +371,7 @@ def _families(columns: LakeColumns, wanted: set[str]) -> dict[str, str]:
 
 
 class _Found(NamedTuple):
-    """Candidates, the places of the edges among them, the evidence of each, and what refers to one column."""
+    """Candidates, the positions of the edges among them, the evidence of each, and what refers to one column."""
 
     candidates: pd.DataFrame
     chosen: NDArray[np.int64]

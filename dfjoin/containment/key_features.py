@@ -221,7 +221,7 @@ class KeyCandidates(NamedTuple):
     matched: NDArray[np.int64]
 
     def take(self, chosen: NDArray[Any]) -> KeyCandidates:
-        """Return some of them, by their places or a mask."""
+        """Return some of them, by their positions or a mask."""
         return KeyCandidates(*(array[chosen] for array in self))
 
 
@@ -471,7 +471,7 @@ _LIMIT = 5.0
 _MOST_ODDS = 30.0
 _DECIMALS = 4
 _LEAST = 0.3
-"""Log-odds that a feature adds or takes at least to be told of."""
+"""Log-odds that a feature adds or takes at least to be named."""
 
 _Words = tuple[Callable[[float], str], Callable[[float], str]]
 

@@ -175,7 +175,7 @@ def _series(column: MadeColumn, table: Any, polars: Any) -> Any:
 
 
 _AS_TEXT = ("bit", "time with time zone", "bignum", "varint", "uhugeint")
-"""Types that lose something on their way into Arrow."""
+"""Types that lose something in Arrow."""
 
 _VIEW = "dfjoin_given_5f0e6a52c4b74a5e9d1f83f60b7c2ad9"
 """Temporary view by which a relation lends its connection; a name that no table of the caller has."""
@@ -275,7 +275,7 @@ def _with_order(table: pa.Table) -> pa.Table:
 
 
 def _loses(type_: Any) -> bool:
-    """Tell whether a type, or one of which it is made, loses something on its way into Arrow."""
+    """Tell whether a type, or one of which it is made, loses something in Arrow."""
     if type_.id not in ("list", "array", "struct", "map", "union"):
         return type_.id in _AS_TEXT
     return any(_loses(part) for _, part in type_.children if hasattr(part, "id"))  # an array has its size beside

@@ -1,4 +1,4 @@
-"""Columns on their way in and out: as Arrow, with what their library has of them."""
+"""Columns that come in and go out: as Arrow, with what their library has of them."""
 
 from __future__ import annotations
 

@@ -111,7 +111,7 @@ class AxisSpace:
         return sets[order], points[order]
 
     def points_of(self, number: int) -> NDArray[np.int64]:
-        """Return the places of the points of a set, ascending."""
+        """Return the positions of the points of a set, ascending."""
         sets, points = self.pairs
         first, last = np.searchsorted(sets, [number, number + 1])
         return points[first:last]

@@ -155,7 +155,7 @@ def commit(index: Path, manifest: Manifest) -> None:
 
     The text is written beside the manifests and synced, then given its name by a hard link, which
     fails when that version exists already. Where the file system has no hard links, the version is claimed
-    and the text renamed into place. An index on another file system gets it from its mirror.
+    and the text renamed to its name. An index on another file system gets it from its mirror.
 
     Parameters
     ----------
@@ -319,7 +319,7 @@ def read_manifest(index: Path, version: int | None = None) -> Manifest:
     Raises
     ------
     IndexNotFoundError
-        If there is no index at that place.
+        If there is no index at that location.
     InvalidParameterError
         If there is one, but not this version of it.
     """

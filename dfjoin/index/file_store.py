@@ -30,7 +30,7 @@ _OBJECT_STORES = ("s3", "gcs", "abfs")
 class StoredEntry(NamedTuple):
     """A file or directory: its bytes, and when it was last modified, in seconds since 1970.
 
-    A file whose time is not told counts as new, a directory as old.
+    A file whose time is not known counts as new, a directory as old.
     """
 
     size: int
@@ -88,7 +88,7 @@ class FileStore:
         Raises
         ------
         IndexNotFoundError
-            If the place cannot be reached.
+            If the location cannot be reached.
         """
         selector = fs.FileSelector(self._there(name), allow_not_found=True, recursive=recursive)
         start = len(self._path) + 1
@@ -133,7 +133,7 @@ class FileStore:
         return size, crc
 
     def copy_to(self, name: str, target: Path) -> bool:
-        """Copy a file to a place of this machine, whole or not at all; return whether it is there."""
+        """Copy a file to this machine, whole or not at all; return whether it is there."""
         make_directory(target.parent)
         draft = target.with_name(f".{target.name}-{uuid.uuid4().hex}")
         try:
@@ -176,7 +176,7 @@ class FileStore:
             ) from error
 
     def _write_as_draft(self, name: str, write: Callable[[Any], object]) -> None:
-        """Write a file beside its place, and rename it."""
+        """Write a file beside its path, and rename it."""
         target = self._there(name)
         draft = f"{name}.{uuid.uuid4().hex}.draft"
         with self._able_to("write files"):

@@ -1,4 +1,4 @@
-"""An index on another file system: a local copy of what is read of it, and the way back at a commit.
+"""An index on another file system: a local copy of what is read of it, and the writing back at a commit.
 
 Everything else works on a local directory, the mirror. A file of the index is copied when it is first asked for, and
 compared with what the manifest says of it; a commit copies new files to the index before it names them there.

@@ -1,4 +1,4 @@
-"""Runs: sorted tokens with their columns, on their way into a segment.
+"""Runs: sorted tokens with their columns, before they become a segment.
 
 A build task turns entries (a value and the columns that hold it) into runs; runs are merged by ranges
 of the hash, so that memory follows the range and not the lake; a finished segment is a run as well,

@@ -65,7 +65,7 @@ def check_signature_settings(settings: IndexSettings) -> IndexSettings:
 
 
 class SignedColumns(NamedTuple):
-    """Signatures on their way from one segment to another.
+    """Signatures that move from one segment to another.
 
     Parameters
     ----------

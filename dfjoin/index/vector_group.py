@@ -32,7 +32,7 @@ _EMBEDDED = 0.7
 """Share of the work that is done when all values are embedded."""
 
 _EMBEDDED_AT_ONCE = 1 << 13
-"""Values; between two such chunks the progress is told."""
+"""Values; between two such chunks the progress is reported."""
 
 _CHUNK = 1 << 16
 """Vectors that are written at once, and tokens that are listed at once."""

@@ -26,7 +26,7 @@ class FilePart:
     data: bytes
 
 
-def request_places(head: dict[str, Any]) -> frozenset[str]:
+def request_paths(head: dict[str, Any]) -> frozenset[str]:
     """Return the local places that a request reads tables from, by its head; none for a request that merges."""
     places = {local_path(root["uri"]) for root in head.get("roots", [])}
     return frozenset(place for place in places if place is not None)

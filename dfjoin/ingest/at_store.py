@@ -20,7 +20,7 @@ _LEFT_SECONDS = 86_400.0
 
 
 @dataclass(frozen=True)
-class StorePlace:
+class StoreLocation:
     """An index on another file system, as tasks of any machine find it.
 
     Parameters
@@ -129,7 +129,7 @@ def _send_written(mirror: Mirror, written: list[Path]) -> None:
             shutil.rmtree(path, ignore_errors=True)
 
 
-def store_place(work: Path) -> StorePlace | None:
+def store_location(work: Path) -> StoreLocation | None:
     """Return the place of an index on another file system, by a directory below it; None for one on this machine."""
     found = mirror_above(work)
-    return None if found is None else StorePlace(found[0].uri, str(work)[: -len(found[1]) - 1])
+    return None if found is None else StoreLocation(found[0].uri, str(work)[: -len(found[1]) - 1])

@@ -29,7 +29,7 @@ from dfjoin.values.normalize import (
     drop_nulls,
     keep_values,
     normalize_batch,
-    null_places,
+    null_codes,
     read_dates,
     unite_value_sets,
 )
@@ -212,7 +212,7 @@ class ColumnReader:
             self._cells.add(values)
         codes = values.codes
         self._n_null += int(np.count_nonzero(codes < 0))
-        places = null_places(values, self._settings).tolist()
+        places = null_codes(values, self._settings).tolist()
         for place in places:
             text = values.value(place)
             self._null_rows[text] = self._null_rows.get(text, 0) + int(np.count_nonzero(codes == place))
@@ -256,7 +256,7 @@ class ColumnReader:
                 raise NotContinued  # its set, which texts are nulls, and its kind are told by all values
             self._spilled.append(profile_of(record))
             return
-        self._is_known_null = dict.fromkeys((values.value(n) for n in null_places(values, self._settings)), False)
+        self._is_known_null = dict.fromkeys((values.value(n) for n in null_codes(values, self._settings)), False)
         self._is_known_null |= dict.fromkeys(record["null_spellings"], True)
         self._null_rows = dict.fromkeys(self._is_known_null, 0)  # those that are nulls are counted already
         nulls = normalize_batch(pa.array(record["null_spellings"], pa.string()), self._settings)
@@ -323,7 +323,7 @@ class ColumnReader:
 
     def _without_doubtful(self, values: ValueSet) -> tuple[ValueSet, ValueSet]:
         """Part values from those that may be nulls, and note the shapes of the former."""
-        places = null_places(values, self._settings)
+        places = null_codes(values, self._settings)
         if self._settings.null_evidence:
             self._evidence = self._evidence or NullEvidence()
             self._evidence.add(values.hashes, values.data, values.offsets, places)
@@ -337,7 +337,7 @@ class ColumnReader:
         """Leave out what is a null by the evidence of the whole column."""
         if not self._null_rows:
             return values
-        places = null_places(values, self._settings)
+        places = null_codes(values, self._settings)
         evidence = self._evidence or NullEvidence()
         evidence.add(values.hashes, values.data, values.offsets, places)
         values = drop_nulls(values, places, evidence)

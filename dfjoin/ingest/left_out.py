@@ -19,7 +19,7 @@ from dfjoin.values.normalize import (
     ValueSet,
     keep_values,
     normalize_batch,
-    null_places,
+    null_codes,
     read_dates,
     unite_value_sets,
 )
@@ -118,7 +118,7 @@ class LeftOutColumn:
 
     def _without_doubtful(self, values: ValueSet) -> ValueSet:
         """Leave out values that may be nulls, count their rows, and note the shapes of the others."""
-        places = null_places(values, self._settings)
+        places = null_codes(values, self._settings)
         for place in places.tolist():
             text = values.value(place)
             self._null_rows[text] = self._null_rows.get(text, 0) + int(np.count_nonzero(values.codes == place))

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 _opened: dict[str, dict[str, str]] = {}
-"""Place of each index that this process opened → the new places of its roots, as they were last given."""
+"""Location of each index that this process opened → the new locations of its roots, as they were last given."""
 _PARTS = {
     "tokens": "values, posting lists: equal values",
     "catalog": "catalogue: names, kinds, samples",
@@ -42,7 +42,7 @@ _PARTS = {
 
 
 def moved_roots_of(location: str) -> dict[str, str] | None:
-    """Return the new places of the roots of an index that this process opened; None for another index."""
+    """Return the new locations of the roots of an index that this process opened; None for another index."""
     return _opened.get(location)
 
 
@@ -56,7 +56,7 @@ class Lake:
     version : int, optional
         The version to open.
     roots : mapping of str, optional
-        New places of roots, by name.
+        New locations of roots, by name.
 
     Notes
     -----
@@ -145,7 +145,7 @@ class Lake:
 
     @property
     def roots(self) -> dict[str, str]:
-        """Name (or place, for the first root) of each root → where its tables are read from."""
+        """Name (or location, for the first root) of each root → where its tables are read from."""
         return self._snapshot.locations()
 
     def _move_to(self, manifest: Manifest) -> Self:
@@ -342,7 +342,7 @@ class Lake:
         min_score: float = 0.5,
         threshold: float = 0.5,
     ) -> pd.DataFrame:
-        """List the ways in which a frame joins with a table, directly or through other tables.
+        """List the paths by which a frame joins with a table, directly or through other tables.
 
         Parameters
         ----------
@@ -354,7 +354,7 @@ class Lake:
             Key of `df`, of one column or several, or several keys; by default each column but measures and columns of
             two values.
         max_hops : int, default 2
-            Joins on the way, at most.
+            Joins on a path, at most.
         min_score, threshold : float, default 0.5
             Smallest product of the scores along a path, and of the containments.
 
@@ -380,7 +380,7 @@ class Lake:
 
         Notes
         -----
-        Tables on the way are read, at most 60 for each distance from the frame; the last table is not.
+        Tables on a path are read, at most 60 for each distance from the frame; the last table is not.
 
         Examples
         --------
@@ -537,10 +537,10 @@ class Lake:
         Parameters
         ----------
         df : DataFrame, optional
-            The table to begin with; else one is brought on the page.
+            The table to begin with; else one is uploaded on the page.
         host : str, default "127.0.0.1"
             Address to listen on: this machine alone by default. With another one, who has the address with its token
-            sees the lake and every table that was brought.
+            sees the lake and every table that was uploaded.
         port : int, default 0
             Port to listen on; 0: any free one.
         open_browser : bool, default True
@@ -560,7 +560,7 @@ class Lake:
 
         Notes
         -----
-        The page calls public functions alone, and writes the script that makes the same table. Tables that are brought,
+        The page calls public functions alone, and writes the script that makes the same table. Uploaded tables,
         steps and up to 2 GiB of results are kept in the user's cache (``DFJOIN_CACHE_DIR``).
 
         Source: Zhu, Pu, Nargesian, Miller: "Interactive navigation of open data linkages", PVLDB 10(12), 2017, and
@@ -625,7 +625,7 @@ class Lake:
         keep_data: bool = True,
         progress: bool | Callable[[dict[str, Any]], object] = True,
     ) -> Self:
-        """Add tables; of a place that is indexed already, only new and changed files are read.
+        """Add tables; of a location that is indexed already, only new and changed files are read.
 
         Parameters
         ----------
@@ -1076,7 +1076,7 @@ def open_lake(
     version : int, optional
         A version that still exists; the latest by default.
     roots : mapping of str, optional
-        Name of a root → the place where its tables are now, for a lake that was moved; for a database its URI with user
+        Name of a root → the location of its tables now, for a lake that was moved; for a database its URI with user
         and password, or a function that returns it, if the environment does not have these.
     verify : {None, "sample"}
         With ``"sample"`` component files are compared with their CRC-32 for 80 ms, in an order that changes with
@@ -1089,7 +1089,7 @@ def open_lake(
     Raises
     ------
     IndexNotFoundError
-        If there is no index at that place.
+        If there is no index at that location.
     IndexVersionError
         If it needs a newer dfjoin.
     IndexCorruptedError
@@ -1131,7 +1131,7 @@ def resolve_lake(lake: object, argument: str = "lake") -> Lake:
 
 
 def refuse_swapped(on: object, lake: object, columns: object) -> None:
-    """Raise when the column and the lake of a search have changed places.
+    """Raise when the column and the lake of a search are exchanged.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Reading a file that a person brought: as a lake would read it, within limits, in a process of its own."""
+"""Reading a file that a person uploaded: as a lake would read it, within limits, in a process of its own."""
 
 from __future__ import annotations
 

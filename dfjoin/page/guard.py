@@ -16,7 +16,7 @@ from starlette.responses import PlainTextResponse, RedirectResponse, Response
 from dfjoin.page.page_texts import TEXTS
 
 MOST_UPLOADED = 512 << 20
-"""Bytes of a request, which holds a file that is brought."""
+"""Bytes of a request, which holds a file that is uploaded."""
 
 HEADERS = {
     "Content-Security-Policy": (

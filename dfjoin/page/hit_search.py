@@ -23,7 +23,7 @@ _MOST_DIGITS = 38
 
 
 @dataclass(frozen=True)
-class SearchWay:
+class SearchMethod:
     """A mode of search by its name for people.
 
     Parameters
@@ -47,15 +47,15 @@ class SearchWay:
     command: str = ""
 
 
-WAYS = {
-    "equal": SearchWay({}),
-    "large": SearchWay({"mode": "lsh"}, command="add-signatures"),
-    "program": SearchWay({"mode": "transform"}, command="add-patterns"),
-    "spelling": SearchWay({"mode": "fuzzy"}, is_ranked=False, radius=(0.05, 0.5, 0.2)),
-    "meaning": SearchWay({"mode": "embedding"}, is_ranked=False, radius=(0.05, 0.6, 0.3), command="add-vectors"),
-    "places": SearchWay({"mode": "embedding"}, is_ranked=False, radius=(0.1, 50.0, 5.0), unit="km"),
+METHODS = {
+    "equal": SearchMethod({}),
+    "large": SearchMethod({"mode": "lsh"}, command="add-signatures"),
+    "program": SearchMethod({"mode": "transform"}, command="add-patterns"),
+    "spelling": SearchMethod({"mode": "fuzzy"}, is_ranked=False, radius=(0.05, 0.5, 0.2)),
+    "meaning": SearchMethod({"mode": "embedding"}, is_ranked=False, radius=(0.05, 0.6, 0.3), command="add-vectors"),
+    "places": SearchMethod({"mode": "embedding"}, is_ranked=False, radius=(0.1, 50.0, 5.0), unit="km"),
 }
-"""Name of a way in an address → the way; what people read stands in the texts."""
+"""Name of a method in an address → the method; what people read stands in the texts."""
 
 _PERIODS = ("none", "year", "quarter", "month", "week", "day")
 """What dates may be found by; none: by equal values alone."""
@@ -73,7 +73,7 @@ class SearchForm:
     on : tuple of str
         Key columns.
     way : str
-        One of `WAYS`.
+        One of `METHODS`.
     radius : float or None
     least : str
         The verdict that hits have at least.
@@ -96,7 +96,7 @@ class SearchForm:
 
     def arguments(self) -> dict[str, Any]:
         """Return the arguments of `dfjoin.discover_joinable`, without the frame and the lake."""
-        way = WAYS[self.way]
+        way = METHODS[self.way]
         arguments = dict(way.arguments) | {"on": list(self.on) if len(self.on) > 1 else self.on[0]}
         arguments["k"] = None if self.period else _MOST_HITS
         if way.is_ranked:
@@ -141,8 +141,8 @@ def search_form(fields: Any, state: TableState) -> SearchForm:
         raise InvalidParameterError(refusal("key_none"))
     way = fields.get("way", "places" if is_place(list(on)) else "equal")
     least = fields.get("least", "plausible")
-    if way not in WAYS:
-        raise InvalidParameterError(refusal("one_of", "way", shortlist(WAYS, 6), way))
+    if way not in METHODS:
+        raise InvalidParameterError(refusal("one_of", "way", shortlist(METHODS, 6), way))
     if least not in _SHARES:
         raise InvalidParameterError(refusal("one_of", "least", shortlist(_SHARES), least))
     if way == "places" and len(on) == 1:
@@ -163,7 +163,7 @@ def search_form(fields: Any, state: TableState) -> SearchForm:
 
 
 def _usual_radius(way: str) -> float | None:
-    radius = WAYS[way].radius
+    radius = METHODS[way].radius
     return None if radius is None else radius[2]
 
 
@@ -200,7 +200,9 @@ def _of_period(hits: Any, period: str) -> Any:
 
 def find_one(work: Work, state: TableState, form: SearchForm, table: str, column: str) -> Any:
     """Return the candidate that a person picked, as a result of one row, whatever its score."""
-    only = {"tables": glob.escape(table)} | ({"families": False, "min_score": 0.0} if WAYS[form.way].is_ranked else {})
+    only = {"tables": glob.escape(table)} | (
+        {"families": False, "min_score": 0.0} if METHODS[form.way].is_ranked else {}
+    )
 
     def search() -> Any:
         return _of_period(discover_joinable(state.frame, lake=work.lake, **(form.arguments() | only)), form.period)

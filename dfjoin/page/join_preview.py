@@ -11,7 +11,7 @@ import pandas as pd
 
 from dfjoin.api import auto_join, discover_joinable
 from dfjoin.errors import DfjoinError, InvalidParameterError, TableNotFoundError, shortlist
-from dfjoin.page.hit_search import WAYS, SearchForm, find_one
+from dfjoin.page.hit_search import METHODS, SearchForm, find_one
 from dfjoin.page.page_texts import refusal
 from dfjoin.page.state_files import as_stored
 from dfjoin.page.work import TableState, Work
@@ -105,7 +105,7 @@ class JoinPreview:
         Of the step, as in ``attrs["dfjoin"]["joined"]``; empty if nothing was joined.
     plan : dict
     new : list of str
-        Columns of the frame that the table brought.
+        Columns of the frame that the table added.
     offered : list of dict
         ``column, name, kind, brought, rule, n_disagreeing, left_out`` of each column of the table.
     """
@@ -174,7 +174,7 @@ def nearest_partners(work: Work, state: TableState, form: JoinForm) -> list[tupl
     Of one key column of texts; of others the second value is None. The first 50 keys are looked at.
     """
     on = form.search.on
-    if len(on) > 1 or not (WAYS[form.search.way].is_ranked or WAYS[form.search.way].radius):
+    if len(on) > 1 or not (METHODS[form.search.way].is_ranked or METHODS[form.search.way].radius):
         return []
     hits = find_one(work, state, form.search, form.table, form.column)
     if not len(hits):

@@ -88,7 +88,7 @@ def _score_of(text: str) -> float:
 
 
 def show_path(visit: Visit) -> Response:
-    """Show the ways to join two tables."""
+    """Show the paths between two tables."""
     start, end = visit.fields.get("from", ""), visit.fields.get("to", "")
     graph = _graph(visit)
     if graph is None:

@@ -26,7 +26,7 @@ def script(recipe: Recipe, lake: Lake) -> str:
     Returns
     -------
     str
-        A file that was brought is read from the working directory.
+        A file that was uploaded is read from the working directory.
     """
     return "\n\n".join(_cells(recipe, lake)) + "\n"
 

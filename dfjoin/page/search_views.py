@@ -13,7 +13,7 @@ from starlette.responses import Response
 
 from dfjoin.errors import IncompatibleSettingsError, InvalidParameterError
 from dfjoin.page.hit_search import (
-    WAYS,
+    METHODS,
     SearchForm,
     added_columns,
     facets_of,
@@ -65,7 +65,7 @@ def search(visit: Visit) -> Response:
         state=state,
         steps=step_list(state),
         form=form,
-        ways=WAYS,
+        ways=METHODS,
         has_dates=_has_dates(state, form, hits),
         n_hits=0 if hits is None else len(hits),
         hits=[_hit(row, names) for row, names, is_kept in zip(rows, new_columns, kept, strict=True) if is_kept],
@@ -82,8 +82,8 @@ def search(visit: Visit) -> Response:
 
 
 def _preparing(visit: Visit, form: SearchForm, problem: str) -> str:
-    """Write the command that prepares the index for a way of search; empty where the problem is another one."""
-    command = WAYS[form.way].command
+    """Write the command that prepares the index for a method of search; empty where the problem is another one."""
+    command = METHODS[form.way].command
     is_missing = bool(command) and f"add them with `lake.{command.replace('-', '_')}()`" in problem
     return f"dfjoin {command} {shlex.quote(str(visit.work.lake.path))}" if is_missing else ""
 
@@ -162,7 +162,7 @@ def radius(visit: Visit) -> Response:
     pairs.sort(key=lambda pair: -pair["distance"])
     unique = {(pair["query_value"], pair["candidate_value"]): pair for pair in pairs}
     shown = list(unique.values())[:_EXAMPLES]
-    unit = WAYS[form.way].unit
+    unit = METHODS[form.way].unit
     return visit.part("radius.html", pairs=shown, n_hits=len(hits), form=form, state=state, unit=unit)
 
 
@@ -206,7 +206,7 @@ def show_join(visit: Visit) -> Response:
         new=made.new,
         hows=HOWS,
         rules=RULES,
-        is_near=WAYS[form.search.way].radius is not None,
+        is_near=METHODS[form.search.way].radius is not None,
     )
 
 

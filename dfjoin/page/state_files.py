@@ -1,4 +1,4 @@
-"""What the page keeps on disk: states, the sources that people brought, and a bounded cache of results."""
+"""What the page keeps on disk: states, the sources that people uploaded, and a bounded cache of results."""
 
 from __future__ import annotations
 
@@ -131,7 +131,7 @@ class StateFiles:
         return Recipe(values["source"], tuple(values["steps"]))
 
     def keep_source(self, name: str, content: Path) -> tuple[str, str]:
-        """Keep a file that a person brought; return its SHA-256 and the name under which it lies here.
+        """Keep a file that a person uploaded; return its SHA-256 and the name under which it lies here.
 
         Parameters
         ----------

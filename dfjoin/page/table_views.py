@@ -1,4 +1,4 @@
-"""The pages on which a table is brought, and shown."""
+"""The pages on which a table is uploaded, and shown."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from starlette.responses import Response
 from dfjoin.errors import InvalidParameterError, shortlist
 from dfjoin.page.column_cards import column_cards, is_place
 from dfjoin.page.given_table import DIALECT_OPTIONS
-from dfjoin.page.hit_search import WAYS, folder_of, proposed_key
+from dfjoin.page.hit_search import METHODS, folder_of, proposed_key
 from dfjoin.page.page_texts import TEXTS, refusal
 from dfjoin.page.rendering import shown_part
 from dfjoin.page.visit import Visit
@@ -24,7 +24,7 @@ _MOST_COLUMNS = 60
 
 
 def home(visit: Visit) -> Response:
-    """Show how a table can be brought; while an index is built, how far that is."""
+    """Show how a table can be uploaded; while an index is built, how far that is."""
     progress = visit.site.progress
     if visit.site.work is None:
         return visit.render("building.html", progress=progress)
@@ -78,7 +78,7 @@ def _tables(visit: Visit) -> dict[str, Any]:
 
 
 def upload(visit: Visit) -> Response:
-    """Read a file that was brought."""
+    """Read a file that was uploaded."""
     file = visit.fields.get("file")
     if file is None or isinstance(file, str) or not file.filename:
         raise InvalidParameterError(refusal("no_file"))
@@ -147,7 +147,7 @@ def show(visit: Visit) -> Response:
         cards=cards[:_MOST_COLUMNS],
         others=[card.name for card in cards[_MOST_COLUMNS:]],
         chosen=chosen,
-        ways=WAYS,
+        ways=METHODS,
         reading=_reading(visit, state),
         rows=shown_part(state.frame, _SHOWN_ROWS),
         new=[],

@@ -139,7 +139,7 @@ class Work:
     # Sources -----------------------------------------------------------------------------------------------
 
     def start_with_file(self, name: str, content: Path, read: Callable[..., GivenTable] = read_given) -> str:
-        """Keep a file that a person brought, read its first table, and return the state."""
+        """Keep a file that a person uploaded, read its first table, and return the state."""
         sha256, safe = self.files.keep_source(name, content)
         source = {"kind": "file", "name": name[:200], "file": safe, "sha256": sha256, "options": {}}
         given = self._read(source, read)
@@ -278,7 +278,7 @@ class Work:
     def kept(self, key: tuple[Any, ...], make: Callable[[], Any]) -> Any:
         """Return what was computed for a key of this version of the index; one of the last ones, else made now.
 
-        What dfjoin warned of when it was made is told again.
+        What dfjoin warned of when it was made is reported again.
         """
         name = (self.lake.manifest.index_uuid, self.lake.version, *key)
         return _warn_again(*self._kept.get(name, lambda: _with_warnings(make)))

@@ -62,7 +62,7 @@ MoveDate = Operator(
 )
 """A date taken back to the start of a unit of the calendar, and moved by months and then by days.
 
-The last day of a month is ``MoveDate("month", 1, -1)``. A day that the month reached does not have is its last one.
+The last day of a month is ``MoveDate("month", 1, -1)``. A day that the new month does not have is its last one.
 
 Parameters
 ----------

@@ -1,4 +1,4 @@
-"""How sure a program is of each result: other ways to explain its examples agree or not, and rows are known or not."""
+"""How sure a program is of each result: do other programs of its examples agree, and are rows like it known."""
 
 from __future__ import annotations
 
@@ -33,14 +33,14 @@ _MOST = 100.0
 
 @dataclass(frozen=True, slots=True)
 class Alternative:
-    """Another way to make the results of the examples, over the columns of the program.
+    """Another program that makes the results of the examples, over the columns of the program.
 
     Parameters
     ----------
     pieces : tuple of Piece
         At least one reads a column.
     weight : float
-        Added to the log-odds of a result where this way is the first one that gives another.
+        Added to the log-odds of a result where this program is the first one that gives another.
     """
 
     pieces: tuple[Piece, ...]

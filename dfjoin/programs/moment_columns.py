@@ -244,5 +244,5 @@ class Moments:
 
 
 def _named(names: list[str], codes: Numbers) -> pa.Array:
-    """Return the names at some places, null at -1."""
+    """Return the names at some positions, null at -1."""
     return pa.array(names).take(pa.array(codes, mask=codes < 0))

@@ -137,7 +137,7 @@ class Operator:
         Raises
         ------
         InvalidParameterError
-            Always of this class, so that a hostile file has one way to fail.
+            Always of this class, so that a hostile file raises one kind of error.
         """
         if set(given) != set(self.parameters):
             raise InvalidParameterError(

@@ -69,7 +69,7 @@ class Program:
     conditions : tuple of Condition
         What a row must meet, at most 4.
     confidence : Confidence or None
-        Of a program that examples taught: the other ways to explain them, and the level below which results are null.
+        Of a program that examples taught: the other programs of them, and the level below which results are null.
 
     See Also
     --------

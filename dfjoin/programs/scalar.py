@@ -82,7 +82,7 @@ def slice_text(text: str, start: int | None, stop: int | None) -> str:
 
 
 def map_characters(text: str, old: str, new: str) -> str:
-    """Replace each character of `old` by the one of `new` at its place."""
+    """Replace each character of `old` by the one of `new` at its position."""
     return text.translate(str.maketrans(old, new))
 
 

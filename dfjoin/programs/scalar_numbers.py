@@ -185,7 +185,7 @@ def write_number(text: str, least: int, most: int | None, mark: str, group: str)
 
 
 def read_duration(text: str, first: str) -> str | None:
-    """Return the seconds of hours, minutes and seconds with colons between; of two parts the first is what is told."""
+    """Return the seconds of hours, minutes and seconds with colons between; `first` names the first of two parts."""
     parts = re.fullmatch("([0-9]{1,6}):([0-5]?[0-9])(?::([0-5]?[0-9])([.][0-9]{1,6})?)?", text)
     if not parts:
         return None

@@ -57,7 +57,7 @@ def reverse_text(text: str) -> str:
 
 
 def translate_characters(text: str, old: str, new: str) -> str:
-    """Replace each character of `old` by that at its place in `new`, or drop it where `new` is shorter."""
+    """Replace each character of `old` by that at its position in `new`, or drop it where `new` is shorter."""
     return text.translate({ord(c): new[i] if i < len(new) else None for i, c in enumerate(old)})
 
 

@@ -1,4 +1,4 @@
-"""A column of strings on its way through a program: one buffer of bytes, and where each row's part lies."""
+"""A column of strings in a program: one buffer of bytes, and where each row's part lies."""
 
 from __future__ import annotations
 

@@ -335,7 +335,7 @@ new : str
 
 
 def _gaps_sql(step: Step, operand: str) -> str:
-    """Use ``regexp_replace`` at places between characters, with a mark that is no pattern."""
+    """Use ``regexp_replace`` at borders between characters, with a mark that is no pattern."""
     borders = quote("(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
     mark = "".join(f"\\{c}" if c in "\\$" else c for c in step.mark)
     return f"regexp_replace({operand}, {borders}, {quote(mark)})"

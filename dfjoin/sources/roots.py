@@ -179,7 +179,7 @@ def catalogued_source(index: Path, root: Root, record: dict[str, Any]) -> TableS
     index : Path
         Directory of the index.
     root : Root
-        Of the table, at its present place.
+        Of the table, at its present location.
     record : dict
         Keys of `dfjoin.index.catalog.TABLE_FIELDS`.
     """

@@ -227,7 +227,7 @@ def open_typed(
                     yield workable_batch(batch.select(chosen).rename_columns(wanted))
                 else:
                     yield workable_batch(batch.rename_columns(names).select(wanted))
-        if file.rows is not None and not n:  # no row has a wanted key: the types are told all the same
+        if file.rows is not None and not n:  # no row has a wanted key: the types are known all the same
             types = [schema.field(name).type for name in chosen]
             yield workable_batch(pa.record_batch([pa.array([], type_) for type_ in types], names=wanted))
 

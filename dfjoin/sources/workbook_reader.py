@@ -262,7 +262,7 @@ def _has_two_lines(lines: list[list[Any]], merged: list[_Cells], named: int) -> 
 
 
 def _number_of(member: str) -> int:
-    """Return how many tables come up to the wanted one, so that its place is that of the last."""
+    """Return how many tables come up to the wanted one, so that it is the last of them."""
     number = member.rpartition("/")[2]
     return int(number) if "/" in member and number.isdecimal() and len(number) < 5 else 1
 
@@ -281,7 +281,7 @@ def _stretches(rows: list[list[Any]]) -> list[_Stretch]:
 
 
 def _is_empty(row: list[Any]) -> bool:
-    for cell in row:  # noqa: SIM110 (most rows are told by their first cell, before a generator would have begun)
+    for cell in row:  # noqa: SIM110 (most rows are known by their first cell, before a generator would have begun)
         if cell != "" and not (isinstance(cell, str) and not cell.strip()):
             return False
     return True

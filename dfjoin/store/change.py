@@ -56,7 +56,7 @@ def add(
     options : BuildOptions
         What to add, and how.
     moved : dict of int → str
-        The present places of roots that were moved, by id.
+        The present locations of roots that were moved, by id.
     reads_all : bool
         Read tables that the index has as they are, too.
     replaces : bool

@@ -169,7 +169,7 @@ def _skipped(snapshot: Snapshot) -> list[dict[str, str]]:
 
 
 def _last_read(snapshot: Snapshot, name: str) -> tuple[int, int] | None:
-    """Return when the file of a table was modified, and the place of its segment; None if there is no such table."""
+    """Return when the file of a table was modified, and the position of its segment; None if there is no such table."""
     for position, segment in enumerate(snapshot.segments):
         number = segment.find_alive_table(name)
         if number >= 0:

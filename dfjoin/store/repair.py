@@ -32,7 +32,7 @@ def repair(path: Path) -> dict[str, Any]:
     Raises
     ------
     IndexNotFoundError
-        If there is no index at that place.
+        If there is no index at that location.
     IndexCorruptedError
         If no version can be read.
 

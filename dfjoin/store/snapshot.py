@@ -43,7 +43,7 @@ def open_snapshot(
 
 
 def _checked_roots(roots: Any) -> dict[str, str]:
-    """Return the argument `roots` as a dict of places, or raise."""
+    """Return the argument `roots` as a dict of locations, or raise."""
     if roots is None:
         return {}
     if not isinstance(roots, Mapping):
@@ -52,7 +52,7 @@ def _checked_roots(roots: Any) -> dict[str, str]:
 
 
 def _without_credentials(location: Any) -> str:
-    """Return a place without what is secret, which is remembered in this process."""
+    """Return a location without what is secret, which is remembered in this process."""
     uri = uri_of(location) if callable(location) else location
     kind = kind_of_scheme(uri) if isinstance(uri, str) else None
     if kind is not None and not kind.endings:
@@ -70,7 +70,7 @@ def latest_snapshot(index: str | os.PathLike[str], known: Snapshot | None = None
     ----------
     index : path
     known : Snapshot, optional
-        Opened before at the same place; segments that both versions have stay open.
+        Opened before at the same location; segments that both versions have stay open.
 
     Notes
     -----
@@ -94,7 +94,7 @@ class Snapshot:
     manifest : Manifest
         The version.
     moved : dict of str
-        Name of a root → the place where its tables are now.
+        Name of a root → the location of its tables now.
     known : tuple of Segment
         Segments of other versions that are open already.
 
@@ -142,7 +142,7 @@ class Snapshot:
 
     @property
     def roots(self) -> tuple[Root, ...]:
-        """The roots of the index, at their present places."""
+        """The roots of the index, at their present locations."""
         return tuple(self._moved_root(root) for root in self.manifest.roots)
 
     def at(self, manifest: Manifest) -> Snapshot:
@@ -154,15 +154,15 @@ class Snapshot:
         return SegmentPool(self.path, self.segments)
 
     def root_of(self, root_id: int) -> Root:
-        """Return a root of the index at its present place."""
+        """Return a root of the index at its present location."""
         return self._moved_root(find_root(self.manifest.roots, root_id))
 
     def locations(self) -> dict[str, str]:
-        """Return the present place of each root, by name; by its old place for a root without a name."""
+        """Return the present location of each root, by name; by its old location for a root without a name."""
         return {old.name or old.uri: new.uri for old, new in zip(self.manifest.roots, self.roots, strict=True)}
 
     def moved_roots(self) -> dict[int, str]:
-        """Return the present places of the roots that were moved, by id."""
+        """Return the present locations of the roots that were moved, by id."""
         roots = self.manifest.roots
         return {root.id: self._moved_root(root).uri for root in roots if (root.name or root.uri) in self.moved}
 

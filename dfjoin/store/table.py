@@ -346,7 +346,7 @@ def void_reason(name: str, numbers: Mapping[str, Any]) -> str:
     -------
     str
         Empty for a column that may say something. A column of one value says something where others are null, or
-        where the table has a single row. The value is told: it may be what the whole table is about.
+        where the table has a single row. The value is reported: it may be what the whole table is about.
 
     Examples
     --------

@@ -102,7 +102,7 @@ def _verify_frames(snapshot: Snapshot, segment: Segment) -> list[str]:
     try:
         alive, records = segment.alive_tables().tolist(), segment.catalog.tables().to_pylist()
     except (IndexFormatError, ValueError):
-        return []  # the catalogue is damaged, which is told already
+        return []  # the catalogue is damaged, which is reported already
     for is_alive, record in zip(alive, records, strict=True):
         if not is_alive or snapshot.root_of(record["root"]).kind != "memory":
             continue

@@ -177,7 +177,7 @@ def _hits(field: _Field, word: str) -> tuple[NDArray[np.int64], NDArray[np.float
 
 
 def _continues(data: NDArray[np.uint8], positions: NDArray[np.int64], text: bytes) -> NDArray[np.bool_]:
-    """Tell at which places a text stands."""
+    """Tell at which positions a text stands."""
     is_there = np.ones(positions.size, bool)
     for position, byte in enumerate(text):
         is_there &= data[np.minimum(positions + position, data.size - 1)] == byte

@@ -204,7 +204,7 @@ def _best_outcomes(
         for is_exact in (True, False):
             learned = _learn(source, target, columns, is_exact=is_exact)
             programs = tuple(program.certain for program in learned)
-            for program in learned:  # the first way to learn it compared fewer columns
+            for program in learned:  # the first search that learned it compared fewer columns
                 known.setdefault(program.certain, program.confidence)
             if programs:
                 found.append([_best_style(program, source, wanted) for program in programs])

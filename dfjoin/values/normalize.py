@@ -409,7 +409,7 @@ def normalize_column(array: pa.Array | pa.ChunkedArray, settings: IndexSettings)
     ['3', '4']
     """
     found = normalize_batch(array, settings)
-    places = null_places(found, settings)
+    places = null_codes(found, settings)
     if places.size:
         evidence = NullEvidence()
         evidence.add(found.hashes, found.data, found.offsets, places)
@@ -431,7 +431,7 @@ def _null_table(seed: int) -> NDArray[np.uint64]:
     return read_only(table)
 
 
-def null_places(values: ValueSet, settings: IndexSettings) -> NDArray[np.int64]:
+def null_codes(values: ValueSet, settings: IndexSettings) -> NDArray[np.int64]:
     """Return the numbers of the values that evidence may make nulls, ascending; none where it does not count."""
     if not settings.null_evidence or not len(values) or values.integers is not None:  # none of `NULL_TEXTS` is a number
         return _NOWHERE
@@ -446,7 +446,7 @@ def drop_nulls(values: ValueSet, places: NDArray[np.int64], evidence: NullEviden
     ----------
     values : ValueSet
     places : ndarray of int64
-        As `null_places` found them.
+        As `null_codes` found them.
     evidence : NullEvidence
         Of all other values of the column.
     """

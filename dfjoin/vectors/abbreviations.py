@@ -117,7 +117,7 @@ def expand_texts(texts: Texts, table: Mapping[str, str]) -> Texts:
 
 
 def _replaced(texts: Texts, positions: NDArray[np.int64], made: list[bytes]) -> Texts:
-    """Return texts with others in some places."""
+    """Return texts with others at some positions."""
     offsets, data = texts
     lengths = np.diff(offsets)
     lengths[positions] = [len(text) for text in made]

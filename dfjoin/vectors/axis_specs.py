@@ -184,7 +184,7 @@ def find_places(headers: Sequence[str]) -> list[tuple[int, int]]:
     Returns
     -------
     list of (int, int)
-        Places of the latitude and of the longitude of each pair, by the place of the latitude.
+        Places of the latitude and of the longitude of each pair, by the position of the latitude.
 
     Examples
     --------

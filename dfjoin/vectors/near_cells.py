@@ -57,7 +57,7 @@ def build_cells(
     -------
     cells : VectorCells
     order : ndarray of int64, shape (n,)
-        Vector at each place.
+        Vector at each position.
 
     Notes
     -----

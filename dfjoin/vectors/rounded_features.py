@@ -83,7 +83,7 @@ def blocks_of_words(words: NDArray[np.int32], order: NDArray[np.int64]) -> NDArr
     ----------
     words : ndarray of int32, shape (n, n_words)
     order : ndarray of int64, shape (n,)
-        The vector of each place.
+        The vector of each position.
 
     Returns
     -------

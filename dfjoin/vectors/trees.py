@@ -133,7 +133,7 @@ def build_tree(rows: NDArray[np.floating]) -> tuple[VectorTree, NDArray[np.int64
     -------
     tree : VectorTree
     order : ndarray of int64, shape (n,)
-        Vector at each place of the tree.
+        Vector at each position of the tree.
 
     Notes
     -----

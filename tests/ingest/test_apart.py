@@ -8,7 +8,7 @@ import pytest
 from dfjoin.errors import EngineError
 from dfjoin.index.components import make_directories, run_directory
 from dfjoin.ingest import apart as module
-from dfjoin.ingest.apart import FilePart, carry_out_apart, keep_file, request_places
+from dfjoin.ingest.apart import FilePart, carry_out_apart, keep_file, request_paths
 from dfjoin.ingest.requests import execute, head_of, merge_request, read_meta, read_segment, run_request
 from dfjoin.sources.listing import list_tables
 from dfjoin.types import IndexSettings, Root, TableSource
@@ -53,8 +53,8 @@ def test_a_file_that_belongs_to_no_run_is_refused(tmp_path, name):
 def test_where_a_request_reads(tmp_path):
     (tmp_path / "a.csv").write_text("a,b\nx,y\n")
     _, tables, _ = list_tables(tmp_path)
-    assert request_places(head_of(run_request(tmp_path, SETTINGS, tables, "skip", None))) == {str(tmp_path)}
-    assert request_places(head_of(merge_request(tmp_path, SETTINGS, [], []))) == frozenset()
+    assert request_paths(head_of(run_request(tmp_path, SETTINGS, tables, "skip", None))) == {str(tmp_path)}
+    assert request_paths(head_of(merge_request(tmp_path, SETTINGS, [], []))) == frozenset()
 
 
 def test_the_head_of_a_request_is_all_but_its_tables(tmp_path):

@@ -13,7 +13,7 @@ from dfjoin.index.commit import scratch_directory
 from dfjoin.index.components import make_directories, run_directory
 from dfjoin.index.mirror import index_path
 from dfjoin.ingest import at_store, embed_driver
-from dfjoin.ingest.at_store import store_place
+from dfjoin.ingest.at_store import store_location
 from dfjoin.ingest.requests import compact_request, merge_request, read_meta, read_segment, run_request
 from dfjoin.sources.listing import list_tables
 from dfjoin.store import add_groups
@@ -52,9 +52,9 @@ def test_runs_and_segments_are_written_where_the_index_lies(tmp_path, elsewhere)
     elsewhere("driver")
     index = index_path(f"local://{there}")
     make_directories(index)
-    assert store_place(tmp_path / "x") is None
+    assert store_location(tmp_path / "x") is None
     with scratch_directory(index, "build") as work:
-        store = store_place(work)
+        store = store_location(work)
         requests = [run_request(work, SETTINGS, [table], "skip", work / "note") for table in tables]
         worker = elsewhere("worker")
         runs = [read_meta(store.carry_out(request)) for request in requests]
@@ -77,7 +77,7 @@ def test_segments_are_compacted_where_the_index_lies(tmp_path, elsewhere):
     uri = f"local://{tmp_path / 'there'}"
     lake = dfjoin.build_lake({"a": pd.DataFrame({"c": ["p", "q"]})}, uri, engine="inline", progress=False)
     lake.add({"b": pd.DataFrame({"c": ["p", "r"]})}, engine="inline", progress=False)
-    store = store_place(lake.path / "runs")
+    store = store_location(lake.path / "runs")
     request = compact_request(lake.path, lake.settings, list(lake.manifest.segments))
     elsewhere("worker")
     meta = read_segment(store.carry_out(request))[1]
@@ -89,7 +89,7 @@ def test_a_driver_that_dies_before_the_commit_leaves_the_version_before(tmp_path
     elsewhere("driver")
     uri = f"local://{tmp_path / 'there'}"
     lake = dfjoin.build_lake({"a": pd.DataFrame({"c": ["p", "q"]})}, uri, engine="inline", progress=False)
-    store = store_place(lake.path / "runs")
+    store = store_location(lake.path / "runs")
     request = compact_request(lake.path, lake.settings, list(lake.manifest.segments))
     elsewhere("worker")
     orphan = read_segment(store.carry_out(request))[1].id
@@ -107,7 +107,7 @@ def test_what_fails_sends_nothing(tmp_path, elsewhere):
     elsewhere("driver")
     index = index_path(f"local://{tmp_path / 'there'}")
     with scratch_directory(index, "build") as work:
-        store = store_place(work)
+        store = store_location(work)
         elsewhere("worker")
         result = store.carry_out(run_request(work, SETTINGS, tables, "raise", None))
         assert list(json.loads(result)) == ["error"]
@@ -127,7 +127,7 @@ class Machines:
 
     def run(self, requests, work, on_table):
         requests, results = list(requests), []
-        store = store_place(work)
+        store = store_location(work)
         for place in {place for request in requests for place in json.loads(request).get("sent", [])}:
             store.send_new(Path(place))
         for request in requests:
@@ -174,7 +174,7 @@ def test_vectors_are_made_where_the_index_lies(tmp_path, elsewhere, monkeypatch,
     lake.vacuum(0)
     assert groups and [name for name in below(tmp_path / "there") if "vectors-" in name] == groups
     monkeypatch.setattr(at_store, "_LEFT_SECONDS", -1.0)
-    store = store_place(lake.path / "runs")
+    store = store_location(lake.path / "runs")
     request = compact_request(lake.path, lake.settings, list(lake.manifest.segments))
     engine._elsewhere("worker 0")
     store.carry_out(request)

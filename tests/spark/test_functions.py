@@ -153,8 +153,8 @@ def test_wrong_arguments_are_told_in_one_sentence(spark, sql, example_lake):
         with pytest.raises(Exception) as caught:
             sql(f"select {wrong}")
         lines = [line for line in str(caught.value).splitlines() if line.strip()]
-        (told,) = (line for line in lines if line.startswith("dfjoin.errors."))
-        assert message in told
+        (reported,) = (line for line in lines if line.startswith("dfjoin.errors."))
+        assert message in reported
         shows_worker = pyspark.__version__.startswith("4.0.")  # a line of its own
         assert sum(line.startswith("  File ") for line in lines) == 1 + shows_worker, wrong
     for wrong in (

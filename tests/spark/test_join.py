@@ -446,8 +446,8 @@ def test_a_given_plan_takes_few_jobs(spark, key):
         context.setLocalProperty("spark.jobGroup.id", None)
         context.setLocalProperty("spark.job.description", None)
     assert spark_ext.report(found).to_dict()["work"]["jobs"] == 3
-    told = found.selectExpr("count(*)", "count(score)", "count_if(score = id)")
-    assert tuple(told.collect()[0]) == (300_000, 2_000, 2_000)
+    reported = found.selectExpr("count(*)", "count(score)", "count_if(score = id)")
+    assert tuple(reported.collect()[0]) == (300_000, 2_000, 2_000)
 
 
 @pytest.mark.parametrize("n_partitions", [1, 3])
@@ -487,8 +487,8 @@ def test_no_task_takes_all_rows_without_a_key(spark, in_spark, day):
         spark.conf.set(name, value)
     try:
         found = own.auto_join(others, on="key", transform=False, fuzzy=False)
-        told = found.selectExpr("spark_partition_id() as part", "m")  # without m, Spark would join nothing
-        sizes = collect(told.groupBy("part").agg({"part": "count", "m": "count"})).to_pylist()
+        reported = found.selectExpr("spark_partition_id() as part", "m")  # without m, Spark would join nothing
+        sizes = collect(reported.groupBy("part").agg({"part": "count", "m": "count"})).to_pylist()
         counts = [row["count(part)"] for row in sizes]
     finally:
         for name, value in before.items():

@@ -98,9 +98,9 @@ def test_what_is_brought_is_what_spark_has(session, aggregate, how, monkeypatch)
         }
         texts = [f"CASE WHEN {name} IS NOT NULL THEN to_json(struct({name})) END AS {name}" for name in TYPES]
         want = {row.c: row for row in right.selectExpr("c", *texts).collect()}
-        told = found.selectExpr("n", *texts).collect()
-        assert {row.n for row in told} == ({1, 2} if how == "inner" else {1, 2, 3})
-        for row in told:
+        reported = found.selectExpr("n", *texts).collect()
+        assert {row.n for row in reported} == ({1, 2} if how == "inner" else {1, 2, 3})
+        for row in reported:
             own = want[{1: "a", 2: "b", 3: "b"}[row.n]]
             assert [row[name] for name in TYPES] == [own[name] for name in TYPES]
     assert schemas[0] == schemas[1]
@@ -161,13 +161,13 @@ def test_keys_of_two_types_stand_in_one_column(session, names):
     options = {"on": "k", "how": how, "aggregate": None, "on_no_match": "ignore", "transform": False, "fuzzy": False}
     found = own.auto_join(others, **options)
     assert found.schema["k"].dataType == key_type(own.schema["k"].dataType, others.schema["k"].dataType)
-    told = found.selectExpr("a", "b", "k").collect()
+    reported = found.selectExpr("a", "b", "k").collect()
     want = mine.auto_join(theirs, **options)[["a", "b"]]
-    assert sorted(((row.a, row.b) for row in told), key=repr) == sorted(
+    assert sorted(((row.a, row.b) for row in reported), key=repr) == sorted(
         ((None if pd.isna(a) else int(a), None if pd.isna(b) else int(b)) for a, b in want.to_numpy()), key=repr
     )
     cast = others.select("b", others["k"].cast(found.schema["k"].dataType).alias("k")).collect()
-    alone = {(row.b, row.k) for row in told if row.a is None}
+    alone = {(row.b, row.k) for row in reported if row.a is None}
     assert alone and alone <= {(row.b, row.k) for row in cast}
 
 
@@ -230,8 +230,10 @@ def test_few_bytes_come_here_keys_first(spark, monkeypatch):
     drawn = rows_here.draw_rows(own, ["k"], 100_000)
     assert drawn.is_whole and drawn.table.column_names == ["k"] and drawn.frame["wide"].isna().all()
     found = own.auto_join(other, on="k", right_on="key")
-    told = found.selectExpr("count(*) AS n", "count(long) AS m", "sum(length(wide)) AS w", "count(m) AS i").collect()
-    assert tuple(told[0]) == (1500, 1400, 750_000, 1500)
+    reported = found.selectExpr(
+        "count(*) AS n", "count(long) AS m", "sum(length(wide)) AS w", "count(m) AS i"
+    ).collect()
+    assert tuple(reported[0]) == (1500, 1400, 750_000, 1500)
     (step,) = spark_ext.report(found).to_dict()["joined"]
     assert step["rows_matched"] == 1400
     away = {column["column"]: "n_disagreeing" not in column for column in step["columns"]}

@@ -488,8 +488,8 @@ def test_metadata_of_a_table_opens_no_index(query, example_lake):
     """Whoever writes a table writes its metadata: they are no reason to open what they name."""
     _, sdf = query
     hits = sdf.discover_joinable("Country", example_lake, k=1)
-    told = json.loads(hits.schema["table"].metadata["dfjoin"])
-    wrong = hits.withMetadata("table", {"dfjoin": json.dumps({**told, "index": "/data/of/others"})})
+    reported = json.loads(hits.schema["table"].metadata["dfjoin"])
+    wrong = hits.withMetadata("table", {"dfjoin": json.dumps({**reported, "index": "/data/of/others"})})
     for call in (lambda: wrong.dfjoin.explain(sdf), lambda: sdf.auto_join(wrong)):
         with pytest.raises(
             InvalidParameterError, match=r"'/data/of/others', which this process has not opened; if you tr"

@@ -159,8 +159,8 @@ class History:
     def sql(self, query):
         self.asked.append(query)
         if query.startswith("DESCRIBE TABLE EXTENDED"):
-            told = [("Provider", "a column"), ("# Detailed Table Information", ""), ("Provider", self._provider)]
-            rows = [Row(col_name=name, data_type=type_) for name, type_ in told]
+            reported = [("Provider", "a column"), ("# Detailed Table Information", ""), ("Provider", self._provider)]
+            rows = [Row(col_name=name, data_type=type_) for name, type_ in reported]
             return type("Result", (), {"collect": lambda self: rows})()
         for start, rows in self._answers.items():
             if query.startswith(start):

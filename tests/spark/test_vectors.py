@@ -100,5 +100,5 @@ def test_progress_of_tasks_is_told(spark, tmp_path, monkeypatch, capsys):
     monkeypatch.setattr("dfjoin.ingest.progress._SILENT_SECONDS", -1.0)
     lake = dfjoin.build_lake({"t": NAMES}, tmp_path / "x", engine="inline", progress=False)
     lake.add_vectors(letters, spark=spark)
-    told = capsys.readouterr().err
-    assert "dfjoin: gathering 0/30 vectors" in told
+    reported = capsys.readouterr().err
+    assert "dfjoin: gathering 0/30 vectors" in reported

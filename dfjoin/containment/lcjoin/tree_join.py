@@ -224,7 +224,7 @@ class _Partitions:
     def _sampled(
         self, by_size: NDArray[np.int64], sizes: NDArray[np.int64]
     ) -> tuple[int, NDArray[np.bool_], list[SetPairs]]:
-        """Time both ways on a sample in ascending order of size; return from which size on lists are built anew."""
+        """Time both methods on a sample in ascending order of size; return from which size on lists are built anew."""
         is_done = np.zeros(by_size.size, bool)
         found: list[SetPairs] = []
         large = by_size[self._sizes[by_size] > 1]

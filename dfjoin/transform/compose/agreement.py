@@ -1,4 +1,4 @@
-"""How sure a taught program is: what the other ways to explain its examples make of other rows."""
+"""How sure a taught program is: what the other programs that explain its examples make of other rows."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _LEVEL = 0.7
 """Confidence below which a result is null."""
 _BASE = -1.82
 _MARGIN = 0.28
-"""Log-odds of each unit of weight by which the likeliest way to another result is less likely,"""
+"""Log-odds of each unit of weight by which the likeliest program with another result is less likely,"""
 _MOST_MARGIN = 8.0
 """up to so many units,"""
 _KNOWN_FORM = 1.2
@@ -23,7 +23,7 @@ _KNOWN_FORM = 1.2
 _WEIGHT = -0.1
 """of each unit of the weight of the program,"""
 _BRANCH = -2.6
-"""of each condition by which the examples are told apart,"""
+"""of each condition by which the examples are distinguished,"""
 _RESULTS = 1.07
 """of each doubling of the number of different results that were taught,"""
 _CHARACTERS = 0.64
@@ -66,7 +66,7 @@ class Taught:
     explained : sequence of tuple of str
         The examples that the program explains: their results are certain.
     inputs : sequence of tuple of str
-        Other rows; ways that make the same of all of them are one.
+        Other rows; programs that make the same of all of them are one.
     """
 
     examples: Sequence[Row]
@@ -96,9 +96,9 @@ def confidence_of(
 
     Notes
     -----
-    The log-odds of a result are a sum: 0.28 for each unit of weight by which the likeliest way to another result weighs
-    more than the likeliest way, up to 8 units; 1.2 if its row has the form (`shape_of`) of an example; -0.1 times the
-    weight of the likeliest way; -2.6 for each further branch; 1.07 times the binary logarithm of the number of
+    The log-odds of a result are a sum: 0.28 for each unit of weight by which the likeliest program with another
+    result weighs more than the likeliest program, up to 8 units; 1.2 if its row has the form (`shape_of`) of an
+    example; -0.1 times the weight of the likeliest program; -2.6 for each further branch; 1.07 times the binary logarithm of the number of
     different results that were taught, and 0.64 times the natural one of their characters; and -1.82. Coefficients and
     level are those of a logistic regression over the results of 343 tasks with two and three examples, each task with
     one weight, validated in five folds by task and by set, and rounded (docs/measurements/joins.md, "Teaching by

@@ -1,6 +1,6 @@
-"""Logical operators: all ways to make a part of the target out of the input, by enumeration.
+"""Logical operators: all pieces that make a part of the target out of the input, by enumeration.
 
-A *view* is a part of an input column reached by at most two splits or runs (SplitSplitSubstr of the
+A *view* is a part of an input column that is cut out by at most two splits or runs (SplitSplitSubstr of the
 paper without its Substring); an *atom* is a view, a slice of one, or a rewritten one, whose result
 occurs in the target of every example. Ways that give the same results on all examples are one
 atom with alternatives: the learner takes the lightest one, and evaluation on whole columns may exchange it.
@@ -45,7 +45,7 @@ _MAX_EQUAL = 8
 _CUT_WORD = 8
 """Weight of a slice that ends inside of a word or a number in every other row, and in no example."""
 _MAX_LIKE = 30
-"""Other rows on which ways are compared."""
+"""Other rows on which pieces are compared."""
 _WORD = re.compile(r"[A-Za-z0-9\u00c0-\U0010ffff]{2,}")
 
 _NUMBERS = (NthNumber(0), NthNumber(1), NthNumber(-1), NthNumber(0, ","))
@@ -56,7 +56,7 @@ _Alternatives = list[tuple[float, Extract]]
 
 @dataclass(slots=True)
 class Atom:
-    """A way to make part of the target.
+    """Text that is part of each target, with the pieces that make it.
 
     Parameters
     ----------
@@ -71,12 +71,12 @@ class Atom:
 
     @property
     def weight(self) -> float:
-        """Weight of the lightest way."""
+        """Weight of the lightest piece."""
         return self.alternatives[0][0]
 
     @property
     def piece(self) -> Extract:
-        """The lightest way."""
+        """The lightest piece."""
         return self.alternatives[0][1]
 
 
@@ -87,14 +87,14 @@ _slice, _split, _character_run = (lru_cache(4096)(operator) for operator in (Sli
 
 
 class _AtomTable:
-    """Outputs → atom, each with its lightest ways; deep: with some ways of each weight."""
+    """Outputs → atom, each with its lightest pieces; deep: with some pieces of each weight."""
 
     def __init__(self, is_deep: bool) -> None:
         self.atoms: dict[Outputs, Atom] = {}
         self.is_deep = is_deep
 
     def add(self, outputs: Outputs, alternatives: _Alternatives, more: float, steps: tuple[Step, ...] = ()) -> bool:
-        """Add ways, the lightest first, with a further weight and further steps; tell whether the outputs are new."""
+        """Add pieces, the lightest first, with a further weight and further steps; tell whether the outputs are new."""
         atom = self.atoms.get(outputs)
         if atom is None and len(alternatives) == 1:
             ((first, piece),) = alternatives
@@ -136,7 +136,7 @@ def _separators(texts: Outputs, is_deep: bool) -> list[str]:
         for separator in seen:
             counts[separator] = counts.get(separator, 0) + 1
     common = [s for s, count in counts.items() if 2 * count > len(texts)]
-    common.sort(key=lambda s: -len(s))  # of equal ways the first is kept: the one by the longest separator
+    common.sort(key=lambda s: -len(s))  # of equal pieces the first is kept: the one by the longest separator
     words = []
     for word in dict.fromkeys(_WORD.findall(texts[0])):
         if not all(word in text for text in texts[1:]) or (len(texts) == 1 and len(word) < 4):
@@ -233,7 +233,7 @@ _PATTERNS = {kind: _pattern(kind) for kind in CLASSES}
 
 
 def _views(rows: Sequence[tuple[str, ...]], is_deep: bool, contains: Callable[[Outputs], bool]) -> _AtomTable:
-    """Find the parts of the input columns that one or two cuts reach; deep: those in the targets by three cuts, too."""
+    """Find the parts of the input columns that one or two cuts make; deep: those in the targets by three cuts, too."""
     found = _AtomTable(is_deep)
     n_columns = len(rows[0])
     frontier: list[tuple[int, Extract, Outputs]] = []
@@ -316,7 +316,7 @@ class _Collector:
         return True
 
     def offer(self, outputs: Outputs, alternatives: _Alternatives, weight: float, steps: tuple[Step, ...]) -> None:
-        """Add the outputs of some ways and further steps, in every casing that occurs in the targets."""
+        """Add the outputs of some pieces and further steps, in every casing that occurs in the targets."""
         if not any(map(str.isalnum, outputs[0])) and not (steps and steps[-1].operator is AllRuns):
             return
         if not self.is_exact:
@@ -333,7 +333,7 @@ class _Collector:
 def find_atoms(
     rows: Sequence[tuple[str, ...]], targets: Outputs, *, is_exact: bool, computes: bool = True, is_deep: bool = False
 ) -> list[Atom]:
-    """Find every atom: outputs that occur in all targets, with the ways to make them.
+    """Find every atom: outputs that occur in all targets, with the pieces that make them.
 
     Parameters
     ----------
@@ -346,8 +346,8 @@ def find_atoms(
     computes : bool, default True
         Whether numbers may be computed of numbers.
     is_deep : bool, default False
-        Whether more ways are looked for and kept: stretches of parts, from a run on and up to a run, three cuts.
-        Other rows tell which way is right.
+        Whether more pieces are looked for and kept: stretches of parts, from a run on and up to a run, three cuts.
+        Other rows show which piece is right.
 
     Returns
     -------
@@ -387,7 +387,7 @@ def find_atoms(
 def weigh_by_inputs(
     atoms: list[Atom], rows: Sequence[tuple[str, ...]], inputs: Sequence[tuple[str, ...]], *, is_exact: bool
 ) -> None:
-    """Add to the weight of each way what its results on other rows tell, and put the lightest first.
+    """Add to the weight of each piece what its results on other rows show, and put the lightest first.
 
     Parameters
     ----------

@@ -28,11 +28,11 @@ _PAIR = 3.0
 _NOT_LISTED = 40.0
 """and of a list that has none of the other rows."""
 _MAX_SPLITS = 24
-"""Conditions that are tried at each place."""
+"""Conditions that are tried at each position."""
 _BRANCH = 8.0
 """Weight of a further branch."""
 _MAX_EXCHANGED = 10
-"""Other ways to make a piece that are asked whether they agree on a result."""
+"""Alternatives to a piece that are asked whether they agree on a result."""
 
 Row = tuple[str, ...]
 

@@ -26,7 +26,7 @@ _CONSTANT_WEIGHT = 3
 
 @dataclass(frozen=True, slots=True)
 class Learned:
-    """A program that makes all targets of its examples, with other ways to make each piece.
+    """A program that makes all targets of its examples, with alternatives to each piece.
 
     Parameters
     ----------
@@ -188,8 +188,8 @@ def learn_programs(
     computes : bool, default True
         Whether numbers may be computed of numbers, as for units of measure.
     inputs : sequence of tuple of str, optional
-        Other rows: ways that give no result there, or one unlike those of the examples, weigh more, and the programs
-        of the least weight are returned. None: those of the fewest operators are.
+        Other rows: alternatives that give no result there, or one unlike those of the examples, weigh more, and the
+        programs of the least weight are returned. None: those of the fewest operators are.
     n_best : int, default 6
         The most programs to return.
 
@@ -205,8 +205,8 @@ def learn_programs(
     Source: Auto-Join, Algorithm 4 (thesis, section 4.4.2): the operator with most progress, recursion on
     what it leaves on the left and on the right, backtracking to the next best, at most 16 operators.
     Deviations: equal remainders are solved once; instead of the first success the simplest of up to 8
-    branches at each place is kept, which brings the result nearer to minimum complexity; at most 1500
-    places are looked at.
+    branches at each position is kept, which brings the result nearer to minimum complexity; at most 1500
+    positions are looked at.
     """
     wanted = tuple(targets)
     if not wanted or not all(wanted):

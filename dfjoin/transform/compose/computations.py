@@ -155,7 +155,7 @@ def computed_steps(
     Notes
     -----
     Texts are read as plain numbers, numbers with units, durations, fractions, numbers with an exponent, or lists of
-    numbers; what is read is taken as it is, brought to the numbers of the targets by a factor and an offset, rounded,
+    numbers; what is read is taken as it is, turned into the numbers of the targets by a factor and an offset, rounded,
     or written as a duration or a fraction. Then runs of characters that are listed, and other bases. That the results
     are parts of the targets is for the caller to see.
     """

@@ -41,7 +41,7 @@ _DEGREES = [("1.8", "32"), ("1.8", "-459.67"), ("1", "273.15"), ("1", "459.67")]
 
 
 def _degrees() -> list[tuple[Fraction, Fraction]]:
-    """Return the scales and offsets of degrees, both ways."""
+    """Return the scales and offsets of degrees, in both directions."""
     pairs = [(Fraction(a), Fraction(b)) for a, b in _DEGREES]
     return pairs + [(1 / a, -b / a) for a, b in pairs]
 

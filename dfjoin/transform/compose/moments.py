@@ -242,8 +242,8 @@ def learn_times(
 
     Notes
     -----
-    The layout is the cheapest path through all targets at once: each part of a layout whose text goes on at the place
-    reached in every target, or one more literal character that all targets share there. Beside the moments themselves,
+    The layout is the cheapest path through all targets at once: each part of a layout whose text goes on in every
+    target, or one more literal character that all targets share there. Beside the moments themselves,
     moments moved by a constant and taken back to a step are tried, with the step and the constant
     computed from the times of day in the targets. O(states × parts × examples), at most 4,000 states for each layout.
     Source: types of values and their formats as in PROSE; the search is that of Dijkstra.
@@ -395,7 +395,7 @@ def _fit_layout(sources: Sequence[Sequence[str]], targets: Sequence[str], is_exa
 
 
 def _cheapest_path(tokens: list[_Token], targets: Sequence[str]) -> _Layout | None:
-    """Find the cheapest sequence of parts and literals that is every target; the last source belongs to a place."""
+    """Find the cheapest sequence of parts and literals that is every target; the last source belongs to a position."""
     tokens = _without_doubles(tokens)
     start, end = ((0,) * len(targets), -1), tuple(map(len, targets))
     queue: list[tuple[float, int, _State]] = [(0.0, 0, start)]

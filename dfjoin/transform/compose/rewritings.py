@@ -194,7 +194,7 @@ def _deep_steps(texts: tuple[str, ...], targets: tuple[str, ...]) -> Iterator[tu
 
 
 def _hexadecimal(width: int) -> Iterator[tuple[Step, ...]]:
-    """Yield the ways to write a code point with hexadecimal digits."""
+    """Yield the forms of a code point with hexadecimal digits."""
     yield Coded("to code point"), Base(10, 16)
     if width > 1:
         yield Coded("to code point"), Base(10, 16), Pad(width)

@@ -1,4 +1,4 @@
-"""Learning how one number becomes another by rounding and by the way it is written."""
+"""Learning how one number becomes another by rounding and by how it is written."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _BASES = ("1", "5", "2.5", "2", "2.4", "6", "3", "1.5", "7", "1.2", "4")
 """Digits of the intervals that are tried, beside powers of ten."""
 _MAX_FITS = 4
 _MODES = {"nearest": 0, "up": 1, "down": 1, "floor": 2, "ceiling": 2}
-"""What each way to round costs."""
+"""What each kind of rounding costs."""
 _PLAIN = re.compile("-?[0-9]{1,12}(?:[.][0-9]{1,9})?")
 
 
@@ -163,7 +163,7 @@ def _text(number: Decimal) -> str:
 
 
 def _fit_range(numbers: Sequence[str], written: Sequence[Sequence[str]]) -> Iterator[tuple[int, int, Step]]:
-    """Yield place, weight and step for both ends of ranges of one width that begin at multiples."""
+    """Yield end, weight and step for both ends of ranges of one width that begin at multiples."""
     if not all(_PLAIN.fullmatch(number) for number in numbers):
         return
     if not all(len(ends) == 2 and all(_PLAIN.fullmatch(end) for end in ends) for ends in written):

@@ -80,7 +80,7 @@ def learn_combined(
 def _readings(
     column: int, rows: Sequence[Sequence[str]], inputs: Sequence[Sequence[str]]
 ) -> Iterator[tuple[tuple[str, ...], Extract]]:
-    """Yield the ways to read a column, each with the kinds of what may be computed of it."""
+    """Yield the readings of a column, each with the kinds of what may be computed of it."""
     texts = [row[column] for row in rows]
     if not all(0 < len(text) <= _MAX_TEXT and any(map(str.isdigit, text)) for text in texts):
         return
@@ -124,7 +124,7 @@ def _programs(
 
 
 def _keeps_size(step: Step) -> bool:
-    """Tell whether a step writes a number in another way only: a line can be laid through any two numbers."""
+    """Tell whether a step only writes a number otherwise: a line can be laid through any two numbers."""
     return step.operator is not Linear or (step.scale, step.offset) == ("1", "0")
 
 

@@ -214,7 +214,7 @@ def _read_once(outputs: Sequence[str], targets: Sequence[str]) -> tuple[Sequence
 
 
 def _repeated(texts: list[list[str]]) -> tuple[int, int] | None:
-    """Return the places of two words of which one begins the other in all texts; None if there are none."""
+    """Return the positions of two words of which one begins the other in all texts; None if there are none."""
     order = sorted(range(len(texts[0])), key=texts[0].__getitem__)  # what begins others stands before them
     pairs = pairwise(order)
     return next(((i, j) for i, j in pairs if all(words[j].startswith(words[i]) for words in texts)), None)
@@ -435,7 +435,7 @@ def tolerance(target: SortedNumbers, at: NDArray[np.int64], results: Floats, n_f
 
 
 class Chance(NamedTuple):
-    """The probability that a result is a number of the target by chance, estimated in two ways.
+    """The probability that a result is a number of the target by chance, estimated by two methods.
 
     Parameters
     ----------

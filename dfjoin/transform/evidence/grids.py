@@ -96,7 +96,7 @@ def grid_density(outputs: Sequence[str], targets: Sequence[str]) -> float | None
     points of a grid with one axis for each field. An axis of numbers reaches from the smallest to the
     largest one, a twentieth at either end left out, in steps of their greatest common divisor. Days that are all one
     of few days of their month, or all its last one, are numbered by these. An axis of words has
-    as many places as there are words, if each occurs three times on average; names of months and weekdays are
+    as many points as there are words, if each occurs three times on average; names of months and weekdays are
     numbers. A field that repeats another one is no axis. Other words, and digit runs above 18 digits, are on no
     axis, and the values on no grid. A fifth of the outputs may be of another build. The density is the larger of
     two: targets in the box of the outputs over its
@@ -125,7 +125,7 @@ def grid_density(outputs: Sequence[str], targets: Sequence[str]) -> float | None
 
 
 def _axis(own: _Cells, known: _Cells, kind: str) -> tuple[NDArray[np.float64], NDArray[np.float64], float] | None:
-    """Return the places of both columns on one axis of the grid, and its step; None if the field is no axis."""
+    """Return the points of both columns on one axis of the grid, and its step; None if the field is no axis."""
     words = {cell for cell in (*own, *known) if isinstance(cell, str)}
     if not words:
         points = np.array([*own, *known], np.int64)

@@ -179,7 +179,7 @@ class Outcome:
           values that do not. Of those, which hit with frequency f, some meet strangers, too: as many as
           have a second stranger on their own side (Good-Turing). With c the share of values that have a
           partner by this, and h the share that hit, c / h is right. It does not hold for a relation of many to one,
-          where sharing is meant: joined values are half as many again as the values that they reach, and the constants
+          where sharing is meant: joined values are half as many again as the values that they join, and the constants
           of the program fit nine tenths of the target.
         - Many to many: the pairs above the larger number of rows (of values, where the key is all that the target has)
           on one side.

@@ -80,7 +80,7 @@ class SortedNumbers:
         return np.minimum(1.0, np.maximum(np.maximum(own, column), printed))
 
     def nearest(self, results: Floats) -> NDArray[np.int64]:
-        """Return the place of the number next to each result."""
+        """Return the position of the number next to each result."""
         at = np.clip(np.searchsorted(self.values, results), 1, max(1, len(self) - 1))
         if len(self) == 1:
             return np.zeros(results.shape, np.int64)

@@ -28,7 +28,7 @@ MIN_COVERAGE = 0.3
 MIN_SCORE = 0.5
 """Sum of the shares of both columns that a program must join."""
 _MIN_PART_SCORE = 1.2
-"""The same for a part of a key that is a part of the other: what several words share in places is no relation."""
+"""The same for a part of a key that is a part of the other: what several words share here and there is no relation."""
 _FEWEST_EXAMPLES = 2
 """Pairs of values that a program is learned from, at least: that it joins these is no evidence."""
 _MAX_PROGRAMS = 5

@@ -123,6 +123,6 @@ def spell_as_targets(found: TransformJoin, left: Table, right: Table) -> Transfo
         texts = [array.take(pa.array(chosen)).to_pylist() for array in taken]
         values = spelled.take(pa.array(first_rows[joined[chosen]])).to_pylist()
         program = restore_casing(ranked.program, list(zip(*texts, strict=True)), values)
-        is_same = program == ranked.program  # else other ways to make the results would differ from it by casing alone
+        is_same = program == ranked.program  # else other programs would differ from it by casing alone
         programs.append(replace(ranked, program=program, confidence=ranked.confidence if is_same else None))
     return replace(found, programs=tuple(programs))

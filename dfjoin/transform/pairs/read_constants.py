@@ -27,7 +27,7 @@ Texts = Sequence[Sequence[str]]
 
 
 def read_constants(found: TransformJoin, left: Table, right: Table) -> TransformJoin:
-    """Replace constants of programs by what stands in the source, where all rows that join hold them at one place.
+    """Replace constants of programs by what stands in the source, where all rows that join hold them at one position.
 
     Parameters
     ----------

@@ -14,7 +14,7 @@ from dfjoin.transform.evidence.chance import RELATIVE, Line, chance_of_line, evi
 from dfjoin.transform.evidence.sorted_numbers import Floats, SortedNumbers, count_distinct
 
 _ALL_PAIRS = 30
-"""Numbers of either column up to which every way to lay a line through them is tried."""
+"""Numbers of either column up to which every line through them is tried."""
 _PROBES = 48
 """Numbers of the source on which a line is tried first."""
 _STRETCHES = 400
@@ -210,7 +210,7 @@ def _followed(
 def _grow(
     source: SortedNumbers, target: SortedNumbers, position: int, line: tuple[float, float], n_free: int
 ) -> tuple[float, float] | None:
-    """Fit a line to the numbers that it meets around a place, in doubling stretches; None if it meets no more."""
+    """Fit a line to the numbers that it meets around a position, in doubling stretches; None if it meets no more."""
     scale, offset = line
     width = 8
     while True:
@@ -263,7 +263,7 @@ def _best_of(guesses: _Guesses, source: SortedNumbers, target: SortedNumbers) ->
 def _met(
     scale: float, offset: float, n_free: int, source: SortedNumbers, target: SortedNumbers
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the places of the numbers that a line carries to one another."""
+    """Return the positions of the numbers that a line carries to one another."""
     results = scale * source.values + offset
     at = target.nearest(results)
     is_met = np.abs(results - target.values[at]) <= tolerance(target, at, results, n_free)

@@ -1,4 +1,4 @@
-"""Relating columns of dates that are spelled in different ways: both are read, and written in one form."""
+"""Relating columns of dates that are spelled differently: both are read, and written in one form."""
 
 from __future__ import annotations
 
@@ -65,8 +65,8 @@ def days_may_be_exchanged(source: Column, target: Column) -> bool:
 
     Notes
     -----
-    No value of the source has a day above 12 then, and the target, which is read in one way, has as many of the dates
-    of either reading, within a tenth. Programs that put day and month in their places would be a guess.
+    No value of the source has a day above 12 then, and the target, which is read by one rule, has as many of the dates
+    of either reading, within a tenth. A program for either reading would be a guess.
     """
     rows = source.first_rows[:: max(1, len(source.values) // _MAX_LOOKED_AT)]
     texts = [str(source.array[int(row)].as_py() or "") for row in rows.tolist()]

@@ -199,7 +199,7 @@ def _relate_pair(pair: _NumberPair, rng: np.random.Generator, tried: list[str]) 
             if best is None or (outcome.bits, outcome.n_joined) > (best.bits, best.n_joined):
                 best, chosen = outcome, line
             if outcome.bits > 4 * MIN_BITS and outcome.score >= 2 * FULL_COVERAGE:
-                break  # other ways to write the same numbers join no more
+                break  # other forms of the same numbers join no more
         if best is not None and best.bits > 4 * MIN_BITS:
             break
     if best is None or chosen is None:
@@ -393,7 +393,7 @@ class NumberReading:
 
 
 def read_numbers(column: Column) -> list[NumberReading]:
-    """Read a column as numbers in every way that fits nearly all its values.
+    """Read a column as numbers by every reading that fits nearly all its values.
 
     Parameters
     ----------
