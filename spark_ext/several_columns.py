@@ -103,16 +103,16 @@ def _search_points(spark: Any, query: PointQuery, task: SearchTask) -> tuple[Fou
 
 
 def _parts_found(spark: Any, run: _SearchParts, shared: Any, parts: Sequence[Any]) -> tuple[list[Any], dict[str, Any]]:
-    """Return what a task makes of each part and of what all of them share, and what the tasks told."""
-    told = {
+    """Return what a task makes of each part and of what all of them share, and what the tasks reported."""
+    tasks = {
         "key": pa.array(task_keys(spark, len(parts)), pa.int64()),
         "part": pa.array(map(pickled_for_tasks, parts), pa.binary()),
     }
     of_all = to_spark(spark, pa.table({"shared": pa.array([pickled_for_tasks(shared)], pa.binary())}))
-    dealt = to_spark(spark, pa.table(told)).crossJoin(F.broadcast(of_all)).repartition(len(parts), "key")
+    dealt = to_spark(spark, pa.table(tasks)).crossJoin(F.broadcast(of_all)).repartition(len(parts), "key")
     with described(spark, "search: parts of a query of several columns"):
-        made = collect_or_explain(in_tasks(dealt, run, "found binary, told string")).to_pydict()
-    return [pickle.loads(one) for one in made["found"]], summary(made["told"])
+        made = collect_or_explain(in_tasks(dealt, run, "found binary, reported string")).to_pydict()
+    return [pickle.loads(one) for one in made["found"]], summary(made["reported"])
 
 
 class _SearchParts(ABC):
@@ -127,7 +127,7 @@ class _SearchParts(ABC):
             for row in batch.to_pylist():
                 counters = TaskCounters("search", self._task.snapshot)
                 found = self.carry_out(pickle.loads(row["shared"]), pickle.loads(row["part"]))
-                made = {"found": [pickle.dumps(found)], "told": [counters.told()]}
+                made = {"found": [pickle.dumps(found)], "reported": [counters.reported()]}
                 yield pa.RecordBatch.from_pydict(made)
 
     @abstractmethod
