@@ -96,13 +96,13 @@ def confidence_of(
 
     Notes
     -----
-    The log-odds of a result are a sum: 0.28 for each unit of weight by which the likeliest program with another
-    result weighs more than the likeliest program, up to 8 units; 1.2 if its row has the form (`shape_of`) of an
-    example; -0.1 times the weight of the likeliest program; -2.6 for each further branch; 1.07 times the binary
-    logarithm of the number of different results that were taught, and 0.64 times the natural one of their characters;
-    and -1.82. Coefficients and level are those of a logistic regression over the results of 343 tasks with two and three examples, each task with
-    one weight, validated in five folds by task and by set, and rounded (docs/measurements/joins.md, "Teaching by
-    examples").
+    The log-odds of a result are a sum: 0.28 for each unit of weight by which the likeliest program with another result
+    weighs more than the likeliest program, up to 8 units; 1.2 if its row has the form (`shape_of`) of an example; -0.1
+    times the weight of the likeliest program; -2.6 for each further branch; 1.07 times the binary logarithm of the
+    number of different results that were taught, and 0.64 times the natural one of their characters; and -1.82.
+    Coefficients and level are those of a logistic regression over the results of 343 tasks with two and three
+    examples, each task with one weight, validated in five folds by task and by set, and rounded
+    (docs/measurements/joins.md, "Teaching by examples").
     """
     candidates = sorted(candidates, key=lambda weighed: weighed.weight)[:_MAX_PROGRAMS]
     least = candidates[0].weight if candidates else 0.0
