@@ -7,6 +7,7 @@ HERE = Path(__file__).parent
 sys.path[:0] = [str(HERE / "_ext"), str(HERE.parent)]
 
 from method_examples import add_example  # noqa: E402
+from mode_arguments import write_mode_arguments  # noqa: E402
 from notebooks import write_notebooks  # noqa: E402
 from shell_pages import write_shell_pages  # noqa: E402
 
@@ -67,5 +68,6 @@ sphinx_gallery_conf = {
 def setup(app):
     """Write the pages that are made of the code, before Sphinx looks for pages."""
     write_shell_pages(HERE / "reference/generated/shell")
+    write_mode_arguments(HERE / "reference/generated/mode_arguments.inc")
     write_notebooks(HERE / "tutorials/generated")
     app.connect("autodoc-process-docstring", add_example)

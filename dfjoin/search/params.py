@@ -51,24 +51,50 @@ class SearchParams:
         The plan to use, one of `PLANS` or, by distance, of `NEAR_PLANS`; None: the planner's choice.
     mode : str
         How candidates are found, one of `MODES`.
-    verify : bool
-        Count the candidates of signatures; else their containment is estimated.
-    recall : float
-        Share of the columns above the threshold that signatures are to find.
-    progressive : bool
-        Return estimates first, and then the best answer that the index can give.
+    verify : bool, default True
+        Whether the matched values of candidates are counted. Only with `mode="lsh"`.
+
+        - True: the rows hold counts. Where exact search is about as fast, it answers, and no column is missed.
+        - False: they are estimated from the signatures, and no set is read. Such rows have `exact` False, and
+          `containment_error` is their standard error. `threshold` applies to the estimates, so that a column which is
+          just at the threshold is missing every other time, whatever `recall` asks for.
+    recall : float, default 0.95
+        Share of the columns at or above the threshold that are to be found, 0 to 1. A higher value examines more
+        candidates; 0 weighs false positives and false negatives alike. Only with `mode="lsh"`.
+    progressive : bool, default False
+        Return an iterator of two results: first the estimates, and then the exact and complete answer (where the index
+        keeps no sets: the best that it can give). Only with `mode="lsh"`.
     pad : int or None
         Digits to which the integers of the query are written with zeros in front.
     dayfirst : bool or None
         How all-digit dates of the query are read; None: as the column itself tells.
-    radius : float or None
-        Distance up to which two values match; None: as the mode says.
-    radius_unit : {"fraction", "by_length", "absolute", "m", "km", None}
-    metric : str or None
-        How distance is measured, one of `dfjoin.vectors.metrics.METRICS` or of
-        `dfjoin.search.fuzzy.similar_texts.SPELLING_METRICS`; None: as the mode says.
-    count : {"hit", "all"}
-        What candidates are ranked by.
+    radius : float, optional
+        Distance up to which two values match. Only with `mode="embedding"` and `mode="fuzzy"`, as the three that
+        follow. Default for vectors of texts: what was chosen for the index by changed values of its own, so that few
+        strangers lie within it and a query costs little (see `Lake.add_vectors`); `attrs["dfjoin"]["searches"]` has it
+        with the shares that were found. For edits, of words in order too, 0.15, for 3-grams 0.35. With the default
+        `pairs(i)` lists the nearest partner of a value alone, with a radius that you give all. More misspellings are
+        found with larger ones.
+    radius_unit : {"fraction", "by_length", "absolute", "m", "km"}, optional
+        - `"fraction"` (default for texts): of the largest distance: 2 for Euclidean distance, π for angles. In
+          `mode="fuzzy"` of the characters of the longer text; 3-grams have no other unit.
+        - `"by_length"`: the same for values of the query of up to 20 characters, and less for longer ones, half as
+          much for 80 characters: a typo moves the vector of a long text less, and long texts that share a phrase lie
+          near each other without meaning the same. Only in `mode="embedding"`, "euclidean" or "angular". A lake's
+          default radius has it where more is found so.
+        - `"absolute"`: the distance itself, or the number of edits. Columns of numbers need it.
+        - `"m"`, `"km"`: of places, and nothing else. They need it.
+    metric : str, optional
+        How unit vectors are compared: "euclidean" (default), "angular", or the name of a metric that was registered
+        with `dfjoin.register_metric`. In `mode="fuzzy"`: "edit" (default), insertions, deletions and substitutions of
+        single characters; "tokens", these edits after the words of either text are put in order, each once, so that
+        "Lee, Ann" and "ann lee" are at distance 0 (whatever is no letter or digit separates words); or "jaccard", one
+        minus the share of common 3-grams among those of both texts, with two marks before and behind each text, so
+        that its first and last characters count as often as others.
+    count : {"hit", "all"}, optional
+        - `"hit"` (default): candidates are ranked by the query values with a partner.
+        - `"all"`: by pairs of partners, in the column `matched_pairs`; `threshold` is compared with pairs per query
+          value. Not with `weighted`.
     rank : {"useful", "matched"}
         What candidates are ordered by.
     min_score : float or None
@@ -190,7 +216,7 @@ _BY_USEFULNESS = ("min_score", "families")
 
 _BY_DISTANCE = ("embedding", "fuzzy")
 
-_BELONGS = {
+BELONGS = {
     "recall": ("lsh",),
     "verify": ("lsh",),
     "progressive": ("lsh",),
@@ -199,7 +225,7 @@ _BELONGS = {
     "metric": _BY_DISTANCE,
     "count": _BY_DISTANCE,
 }
-"""Argument that some modes alone have → these."""
+"""Argument that some modes alone have → these. The docstring of `SearchParams` is its page of the site, too."""
 
 
 def search_params(**arguments: Any) -> SearchParams:
@@ -218,7 +244,7 @@ def search_params(**arguments: Any) -> SearchParams:
     given = {name: value for name, value in arguments.items() if value is not _DEFAULTS[name]}
     values = {name: _CHECKS[name](value, name) for name, value in given.items()}
     mode = values.setdefault("mode", SearchParams.mode)
-    for name, owners in _BELONGS.items():
+    for name, owners in BELONGS.items():
         if name in given and mode not in owners:
             those = " and ".join(f'mode="{owner}"' for owner in owners)
             raise InvalidParameterError(f"`{name}` belongs to {those}, but the mode is {mode!r}; leave it out")

@@ -25,6 +25,7 @@ from tests.test_docstrings import _public_methods
 DOCS = PROJECT / "docs"
 sys.path.insert(0, str(DOCS / "_ext"))
 from method_examples import method_examples  # noqa: E402
+from mode_arguments import mode_arguments  # noqa: E402
 from notebooks import notebook_of, write_notebooks  # noqa: E402
 from page_blocks import blocks_of, pages, run_page  # noqa: E402
 from shell_pages import shell_page  # noqa: E402
@@ -227,6 +228,7 @@ DETAILS = {
 @pytest.mark.parametrize("name", DETAILS)
 def test_the_details_have_every_argument_of_a_long_function(name):
     function, text = attrgetter(DETAILS[name])(dfjoin), text_of(f"reference/{name}_details")
+    text = text.replace(":::{include} generated/mode_arguments.inc\n:::\n", mode_arguments())
     titles = re.findall(r"^### (.*)$", text.partition("\n## Attributes")[0], re.MULTILINE)
     listed = [word for title in titles for word in re.findall(r"`(\w+)`", title)]
     assert sorted(listed) == sorted(set(inspect.signature(function).parameters) - {"self"})
