@@ -53,8 +53,7 @@ def discover_joinable(
     lake : Lake or path
         The index to search.
     mode : {"exact", "lsh", "transform", "embedding", "fuzzy"}
-        How values match: equal; equal, found by signatures; by a learned program; near, by vectors or as places; by
-        spelling.
+        How values match: equal; equal, found by signatures; by a learned program; near each other; by spelling.
     k, threshold, min_score : int, float and float, optional
         Most rows of a query column; smallest containment, the share of its distinct values that the candidate holds;
         smallest score. By default 10 rows with a score of 0.5 or more.
