@@ -125,7 +125,7 @@ class LeakGuard:
 
         Parameters
         ----------
-        joined : ReachedTable
+        joined : PathTable
         groups : ndarray of int64, shape (n_rows,), optional
             Key of each row by which the table was joined; None: each row has one of its own.
         """

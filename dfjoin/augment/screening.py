@@ -53,7 +53,7 @@ class CandidateTable:
 
     Parameters
     ----------
-    joined : ReachedTable
+    joined : PathTable
     features : tuple of FeatureColumn
     left_out : dict of str
         Column → why it was left out.
@@ -106,7 +106,7 @@ def screen_table(joined: PathTable, own: KnownColumns, left_out: Mapping[str, st
 
     Parameters
     ----------
-    joined : ReachedTable
+    joined : PathTable
     own : KnownColumns
         The columns of the frame, of the same rows.
     left_out : mapping of str

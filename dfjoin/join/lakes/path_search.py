@@ -545,7 +545,7 @@ def path_tables(
 
     Yields
     ------
-    ReachedTable, UnreachedTable or WaitingTables
+    PathTable, UnjoinedTable or WaitingTables
         Each table once, by its shortest path; of equally short ones by the most useful. Of one distance the most
         useful first.
 

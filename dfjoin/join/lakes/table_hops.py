@@ -93,7 +93,7 @@ class PathTable:
         The frame with the columns of all tables of the path.
     usefulness : float
         Of the last join times the score of those before.
-    parent : ReachedTable or None
+    parent : PathTable or None
         The table before it.
     """
 
