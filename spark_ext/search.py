@@ -59,7 +59,7 @@ WHERE = ("auto", "driver", "cluster")
 
 _MOST_BYTES = 64 << 20
 MOST_VALUES = 2 << 20
-"""Distinct values that are brought to the index, at most: their bytes as Arrow, and their number."""
+"""Distinct values that are looked up in the index, at most: their bytes as Arrow, and their number."""
 
 _TASKS_FOR_CORES = 3
 """Tasks for each core that query columns are dealt out to: these have values of their own number."""
