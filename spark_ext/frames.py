@@ -58,8 +58,8 @@ _WHERE_OF_SEARCH = """where : {"auto", "driver", "cluster"}
         (``"cluster"``). Columns of numbers, which are points, are searched for here but with ``"cluster"``: then each
         task takes some of the points.
 
-        The frame is read once here. In tasks it is read once; where Spark expects more than 2 MiB of distinct values,
-        these are kept on disk or in memory while the search lasts, and a job counts them. Jobs: one here; in tasks one
+        The frame is read once here. In tasks it is read once; where Spark expects more than 2 MiB of distinct values
+        and does not know that there are few (as of a frame that was persisted and read), these are kept on disk or in memory while the search lasts, and a job counts them. Jobs: one here; in tasks one
         or, with that, two, four for each column that is searched by ranges, and one that looks at the workers once in a
         session."""
 

@@ -41,7 +41,7 @@ from spark_ext.search_tasks import (
 )
 from spark_ext.several_columns import search_several
 from spark_ext.task_counters import summary
-from spark_ext.transfer import collect, estimated_bytes, quoted, to_pandas, to_spark
+from spark_ext.transfer import collect, estimated_bytes, most_rows, quoted, to_pandas, to_spark
 
 __all__ = [
     "MOST_VALUES",
@@ -252,8 +252,8 @@ class _Search:
 
     def _may_be_long(self) -> bool:
         """Tell whether a query column may have more values than one task searches for: if so, a job counts them."""
-        n_bytes = estimated_bytes(self.queries.rows)
-        is_small = n_bytes is not None and n_bytes <= MOST_VALUES
+        n_bytes, n_rows = estimated_bytes(self.queries.rows), most_rows(self.queries.rows)
+        is_small = any(n is not None and n <= MOST_VALUES for n in (n_bytes, n_rows))
         return mode_of(self.task.params.mode).is_by_value and not is_small
 
     def _long_columns(self, rows: Any) -> dict[str, int]:

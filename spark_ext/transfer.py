@@ -29,6 +29,7 @@ __all__ = [
     "counting",
     "estimated_bytes",
     "has_more_rows",
+    "most_rows",
     "pickled_for_tasks",
     "quoted",
     "to_pandas",
@@ -207,15 +208,34 @@ def has_more_rows(frame: Any, n: int) -> bool:
 
     Notes
     -----
-    Spark may know from its plan that it has not, as of rows of this process. Else one job asks for the row after the
-    first n: collected as rows, and not as Arrow, it reads further partitions only where the first ones are too short.
+    Spark may know that it has not, see `most_rows`. Else one job asks for the row after the first n: collected as rows,
+    and not as Arrow, it reads further partitions only where the first ones are too short.
     """
-    with contextlib.suppress(Exception):  # as in `estimated_bytes`
-        most = frame._jdf.queryExecution().optimizedPlan().maxRows()
-        if most.isDefined() and int(most.get()) <= n:
-            return False
+    most = most_rows(frame)
+    if most is not None and most <= n:
+        return False
     after = frame.select(F.lit(1)).offset(n).limit(1)
     return bool(_fetched(frame.sparkSession, after.collect))
+
+
+_NO_MORE_ROWS = {"Project", "Filter", "Aggregate", "Sort", "Repartition", "RepartitionByExpression"}
+"""Steps of a plan that make no more rows than they get."""
+
+
+def most_rows(frame: Any) -> int | None:
+    """Return how many rows a Spark DataFrame has at most, without a job; None where Spark does not know.
+
+    It knows the rows of this process, limits, and what was persisted and read once.
+    """
+    try:
+        plan = frame._jdf.queryExecution().optimizedPlan()
+        while not plan.maxRows().isDefined() and plan.nodeName() in _NO_MORE_ROWS:
+            plan = plan.children().head()
+        is_read = plan.nodeName() == "InMemoryRelation"  # other counts may be old, or estimates
+        most = plan.stats().rowCount() if is_read else plan.maxRows()
+        return int(str(most.get())) if most.isDefined() else None
+    except Exception:  # as in `estimated_bytes`
+        return None
 
 
 def estimated_bytes(frame: Any) -> int | None:

@@ -13,6 +13,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
+from pyspark.sql import functions as F
 
 import dfjoin
 import spark_ext
@@ -626,12 +627,25 @@ def test_values_are_counted_only_where_they_may_be_many(spark, query, example_la
     caplog.set_level("INFO", "dfjoin")
     _, sdf = query
     sdf.write.parquet(str(tmp_path / "few"))
-    many = sdf.crossJoin(spark.range(100_000)).select("Country")
+    many = sdf.crossJoin(spark.range(200_000)).select("Country")
     for frame, is_counted in ((sdf, False), (spark.read.parquet(str(tmp_path / "few")), False), (many, True)):
         caplog.clear()
         frame.discover_joinable("Country", example_lake, where="cluster", k=1)
         assert ("search: count the values" in caplog.text) == is_counted
     assert transfer.estimated_bytes(object()) is None
+
+
+def test_rows_of_a_plan_are_bounded_by_what_spark_has_counted(spark, tmp_path):
+    spark.range(20).selectExpr("id", "id % 3 AS v").write.parquet(str(tmp_path / "twenty"))
+    stored = spark.read.parquet(str(tmp_path / "twenty"))
+    assert transfer.most_rows(stored) is None and transfer.most_rows(spark.range(20).groupBy("id").count()) == 20
+    with jobs.kept(stored) as frame:
+        assert transfer.most_rows(frame.where("v > 0")) is None  # not read yet
+        assert frame.count() == 20
+        assert transfer.most_rows(frame.where("v > 1").groupBy("v").count()) == 20
+        twice = frame.select("v", F.explode(F.array("v", "v")).alias("w")), frame.union(frame), frame.join(frame, "v")
+        assert [transfer.most_rows(more) for more in twice] == [None] * 3
+    assert transfer.most_rows(object()) is None
 
 
 def test_rows_are_kept_where_the_session_allows_it():
