@@ -159,7 +159,7 @@ def shortlist(names: Iterable[object], limit: int = 5) -> str:
     return shown if len(items) <= limit else f"{shown}, … ({len(items):,} in all)"
 
 
-def did_you_mean(name: object, names: Iterable[str], limit: int = 3) -> str:
+def did_you_mean(name: object, names: Iterable[str]) -> str:
     """Name the nearest of some names; empty when none is near.
 
     A name is near if it holds the other one, letters and digits alone and in any case, or if it, or the name of a file
@@ -170,8 +170,7 @@ def did_you_mean(name: object, names: Iterable[str], limit: int = 3) -> str:
     name : object
         What was given; only a text has near names.
     names : iterable of str
-    limit : int, default 3
-        The most names to show.
+        At most three of them are shown.
 
     Returns
     -------
@@ -194,8 +193,8 @@ def did_you_mean(name: object, names: Iterable[str], limit: int = 3) -> str:
     near = sorted((text for text in known if plain in text and len(plain) > 2), key=lambda text: (len(text), text))
     for other in known.copy().values():
         known.setdefault(_letters(PurePosixPath(other).name.partition(".")[0]), other)
-    near += difflib.get_close_matches(plain, known, limit, 0.7)
-    found = list(dict.fromkeys(repr(known[text]) for text in near))[:limit]
+    near += difflib.get_close_matches(plain, known, 3, 0.7)
+    found = list(dict.fromkeys(repr(known[text]) for text in near))[:3]
     return f"; did you mean {' or '.join(found)}?" if found else ""
 
 

@@ -163,11 +163,6 @@ class LakeColumns:
         number = int(np.searchsorted(self.offsets, column, "right")) - 1
         return self.snapshot.segments[number], int(self.offsets[number])
 
-    def has_same_header(self, left: int, right: int) -> bool:
-        """Tell whether two columns have a header of the same words."""
-        joined = self.named.headers.joined
-        return bool(joined[left] != 0 and joined[left] == joined[right])
-
     @cached_property
     def is_key_name(self) -> NDArray[np.bool_]:
         """Columns whose header has a word such as id, or specific words which all stand in the name of the table."""

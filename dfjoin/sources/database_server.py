@@ -130,6 +130,6 @@ def schema_and_table(path: str) -> tuple[str, str]:
     return unquote(schema), table
 
 
-def quoted(name: str, mark: str = '"') -> str:
+def quoted(name: str) -> str:
     """Write a name as an identifier of SQL."""
-    return mark + name.replace(mark, mark * 2) + mark
+    return '"' + name.replace('"', '""') + '"'

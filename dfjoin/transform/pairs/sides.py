@@ -92,11 +92,10 @@ def _hash_letters(values: ValueSet) -> NDArray[np.uint64]:
 
 MIN_PAIRS = 4
 """Joinable pairs that learning needs: T of the paper."""
-_DELTA = 0.8
+DELTA = 0.8
 """Relative deviation below the expected number of pairs that is provided for: δ of the paper."""
-_EXPECTED_PAIRS = MIN_PAIRS / (1 - _DELTA)
-CONFIDENCE = 1 - math.exp(-(_DELTA**2) * _EXPECTED_PAIRS / 2)
-"""Probability that a sample holds more than `MIN_PAIRS` joinable pairs: 99.8 %."""
+_EXPECTED_PAIRS = MIN_PAIRS / (1 - DELTA)
+"""A sample with so many joinable pairs on average holds more than `MIN_PAIRS` with a probability of 99.8 %."""
 
 
 def sample_sizes(n_source: int, n_target: int, participation: float = 0.1) -> tuple[int, int]:
