@@ -59,9 +59,9 @@ _WHERE_OF_SEARCH = """where : {"auto", "driver", "cluster"}
         task takes some of the points.
 
         The frame is read once here. In tasks it is read once; where Spark expects more than 2 MiB of distinct values
-        and does not know that there are few (as of a frame that was persisted and read), these are kept on disk or in memory while the search lasts, and a job counts them. Jobs: one here; in tasks one
-        or, with that, two, four for each column that is searched by ranges, and one that looks at the workers once in a
-        session."""
+        and does not know that there are few (as of a frame that was persisted and read), these are kept on disk or in
+        memory while the search lasts, and a job counts them. Jobs: one here; in tasks one or, with that, two, four for
+        each column that is searched by ranges, and one that looks at the workers once in a session."""
 
 _WHERE_OF_JOIN = """where : {"auto", "driver", "cluster"}
         Where tables of a lake are read: ``"driver"`` reads them in this process, ``"cluster"`` Parquet, ORC and
