@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 import pandas as pd
+import pyarrow as pa
 
 from dfjoin._validation import show
 from dfjoin.errors import InvalidParameterError, shortlist
@@ -19,6 +20,7 @@ from dfjoin.join.rows.execute import RightSide
 from dfjoin.join.rows.report import JoinAccount
 from dfjoin.join.rows.right_facts import FrameFacts
 from dfjoin.types import IndexSettings
+from dfjoin.values.normalize import normalize_column
 
 Labels = list[Any]
 
@@ -114,7 +116,8 @@ def join_frames_asof(
     new_columns = [label for label in texts if label in wanted and label not in right_keys]
     frame = right.frame[new_columns].set_axis([texts[label] for label in new_columns], axis=1)
     kinds = {name: object_kind(frame[name]) for name in frame.columns}
-    facts = FrameFacts(frame)
+    begins = normalize_column(pa.array(dates[1].starts, mask=dates[1].is_null), IndexSettings(null_evidence=False))
+    facts = FrameFacts(frame, [*right.parts(right_keys), begins])  # rows of one date and key are aggregated
     frame = frame.iloc[theirs].reset_index(drop=True)
     dated = {"on": json_label(labels[-1]), "right_on": [texts[right_labels[-1]]], "rule": "latest"}
     n_keys, relation = dated_keys.index.n_keys, {"dated": dated}

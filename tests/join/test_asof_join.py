@@ -189,3 +189,15 @@ def test_a_table_is_dated_by_the_column_of_the_same_name(build):
     snapshot = build({"t": frame}).snapshot
     assert asof_dates(snapshot, "t", "day", ["key"]) == ["Day"]
     assert asof_dates(snapshot, "t", "moment", ["key"]) == ["Day", "changed"]
+
+
+def test_types_follow_from_all_rows_and_not_from_those_that_are_the_latest_of_some_row():
+    """Two rows of one key and date would be averaged, if a row met them."""
+    prices = pd.DataFrame({"shop": ["a", "b", "b"], "day": pd.to_datetime(["2024-03-09", "2024-03-12", "2024-03-12"])})
+    prices["open"] = pd.array([True, False, None], "boolean")
+    sales = pd.DataFrame({"shop": ["a", "b"], "day": pd.to_datetime(["2024-03-10", "2024-03-10"])})
+    met = sales.assign(day=sales["day"] + pd.Timedelta(days=5))
+    dtypes = [frame.auto_join(prices, on=["shop", "day"], how="asof")["open"].dtype for frame in (sales, met)]
+    assert dtypes[0] == dtypes[1]
+    alone = sales.auto_join(prices[:2], on=["shop", "day"], how="asof")["open"]
+    assert alone.dtype == "boolean" and alone.tolist() == [True, pd.NA]
