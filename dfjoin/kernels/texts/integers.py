@@ -36,7 +36,8 @@ class HeldIntegers(NamedTuple):
 @njit_inner
 def _is_dense(held):
     """Tell whether each integer between the bounds has a slot of its own."""
-    return np.uint64(held.high - held.low) < np.uint64(held.slots.shape[0])  # what does not fit into 64 bits wraps
+    width = np.uint64(np.int64(held.high)) - np.uint64(np.int64(held.low))  # which any two of 64 bits have
+    return width < np.uint64(held.slots.shape[0])
 
 
 @njit_inner
