@@ -41,8 +41,7 @@ _WHERE_OF_SEARCH = """where : {"auto", "driver", "cluster"}
         Where the search runs.
 
         Dates are not searched for by the periods in which they lie, as in pandas: no row has ``period``; nor are other
-        names of the same things (`aliases`). `report` tells where
-        a search ran.
+        names of the same things (`aliases`). `report` says where a search ran.
 
         - ``"driver"``: the distinct values of the query columns come to this process, up to 64 MiB.
         - ``"cluster"``: in tasks, which have to find the index at the same path. Groups of segments are searched in

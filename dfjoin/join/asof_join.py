@@ -6,7 +6,6 @@ from dataclasses import replace
 from typing import Any
 
 import pandas as pd
-import pyarrow as pa
 
 from dfjoin._validation import show
 from dfjoin.errors import InvalidParameterError, shortlist
@@ -14,13 +13,12 @@ from dfjoin.join.aggregate import object_kind
 from dfjoin.join.keys import KeyColumns
 from dfjoin.join.options import RELATION_OPTIONS, JoinOptions, refuse_options
 from dfjoin.join.plan import JoinStep, json_label
-from dfjoin.join.relation.period_keys import dates_of
+from dfjoin.join.relation.period_keys import dates_of, key_part
 from dfjoin.join.rows.dated_rows import DatedKeys, every_row
 from dfjoin.join.rows.execute import RightSide
 from dfjoin.join.rows.report import JoinAccount
 from dfjoin.join.rows.right_facts import FrameFacts
 from dfjoin.types import IndexSettings
-from dfjoin.values.normalize import normalize_column
 
 Labels = list[Any]
 
@@ -116,8 +114,8 @@ def join_frames_asof(
     new_columns = [label for label in texts if label in wanted and label not in right_keys]
     frame = right.frame[new_columns].set_axis([texts[label] for label in new_columns], axis=1)
     kinds = {name: object_kind(frame[name]) for name in frame.columns}
-    begins = normalize_column(pa.array(dates[1].starts, mask=dates[1].is_null), IndexSettings(null_evidence=False))
-    facts = FrameFacts(frame, [*right.parts(right_keys), begins])  # rows of one date and key are aggregated
+    begins = key_part(dates[1].starts, dates[1].is_null)  # rows of one date and key are aggregated
+    facts = FrameFacts(frame, [*right.parts(right_keys), begins])
     frame = frame.iloc[theirs].reset_index(drop=True)
     dated = {"on": json_label(labels[-1]), "right_on": [texts[right_labels[-1]]], "rule": "latest"}
     n_keys, relation = dated_keys.index.n_keys, {"dated": dated}

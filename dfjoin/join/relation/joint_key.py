@@ -114,7 +114,7 @@ def find_joint_key(
     both frames have stands in one row of the right frame (or of the left one, where there is no key of one column).
     That their values stand together in rows is evidence, 10 bits and more beyond what independent columns give; where
     every combination occurs, as in a panel of countries and years, equal columns are all that can be known, and these
-    must not be equal by two methods.
+    must not meet in two orders.
 
     With a key of one column that the left frame has once, further columns need the same name or hold texts: a shop's
     year of opening is not the year of its sales. If texts of the same name stand on both sides and their combinations

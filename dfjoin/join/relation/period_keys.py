@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import product
 from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from dfjoin._validation import show
 from dfjoin.errors import InvalidParameterError, InvalidTypeError
@@ -68,26 +70,29 @@ def find_period_keys(
     -----
     Days that are all the first ones of their months hold months. O(rows × key columns).
     """
-    best = None
-    for position, pair in enumerate(zip(*keys, strict=True)):
-        own, theirs = (dates_of(side, label) for side, label in zip((left, right), pair, strict=True))
-        period = None if own is None or theirs is None else _common_period(own, theirs)
+    dates = [[dates_of(side, label) for label in labels] for side, labels in zip((left, right), keys, strict=True)]
+    found: list[PeriodKeys] = []
+    for position, (own, theirs) in enumerate(zip(*dates, strict=True)):
+        period = _common_period(own, theirs)
         if period is None:
             continue
-        if best is None:
-            equal = left.index(keys[0])
-            if equal.n_matched(right.parts(keys[1])) >= threshold * equal.n_keys:
-                return None
+        equal = left.index(keys[0])
+        if equal.n_matched(right.parts(keys[1])) >= threshold * equal.n_keys:
+            return None
         own_keys, their_keys = ([*side[:position], *side[position + 1 :], side[position]] for side in keys)
-        labels = own_keys, their_keys
-        index = KeyIndex.of(parts_by_period(left, labels[0], period))
-        codes = index.match(parts_by_period(right, labels[1], period))
-        counts = np.bincount(codes[codes >= 0], minlength=index.n_keys)
-        n_matched = int(np.count_nonzero(counts))
-        share = n_matched / max(1, index.n_keys)
-        if n_matched and share >= max(threshold, best.share if best is not None else 0.0):
-            best = PeriodKeys(labels, period, share, bool(n_matched >= NEARLY_EVERY * counts.sum()))
-    return best
+        found.append(_keys_of(left, right, (own_keys, their_keys), period))
+    found = [key for key in found if key.share and key.share >= threshold]
+    return max(found, key=lambda key: key.share, default=None)
+
+
+def _keys_of(left: KeyColumns, right: KeyColumns, labels: tuple[list[Any], list[Any]], period: str) -> PeriodKeys:
+    """Count the keys that columns share if the dates of the last ones need to lie in one period only."""
+    index = KeyIndex.of(parts_by_period(left, labels[0], period))
+    codes = index.match(parts_by_period(right, labels[1], period))
+    counts = np.bincount(codes[codes >= 0], minlength=index.n_keys)
+    n_matched = int(np.count_nonzero(counts))
+    is_right_key = bool(n_matched >= NEARLY_EVERY * counts.sum())
+    return PeriodKeys(labels, period, n_matched / max(1, index.n_keys), is_right_key)
 
 
 def find_entity_and_period(
@@ -112,21 +117,29 @@ def find_entity_and_period(
     -----
     The names of the entity agree, and it is text. O(pairs of columns × rows).
     """
-    dates = [[label for label in side.frame.columns if dates_of(side, label) is not None] for side in (left, right)]
-    found = []
-    for own, theirs in repeated:
-        entity = left.query(left.position(own)), right.query(right.position(theirs))
-        if any(query.kind != "text" for query in entity) or not names_agree(*(query.name for query in entity)):
-            continue
-        pairs = ((day, month) for day in dates[0] for month in dates[1] if day != own and month != theirs)
-        keys = (find_period_keys(left, right, ([own, day], [theirs, month]), threshold) for day, month in pairs)
-        found += [key for key in keys if key is not None and key.is_right_key]
+    entities = []
+    for pair in repeated:
+        own, theirs = (side.query(side.position(label)) for side, label in zip((left, right), pair, strict=True))
+        if own.kind == theirs.kind == "text" and names_agree(own.name, theirs.name):
+            entities.append(pair)
+    if not entities:
+        return None
+    dates = [[(label, dates_of(side, label)) for label in side.frame.columns] for side in (left, right)]
+    found: list[PeriodKeys] = []
+    for (day, days), (month, months) in product(*dates):
+        period = _common_period(days, months)
+        if period is not None:
+            labels = [([own, day], [theirs, month]) for own, theirs in entities if own != day and theirs != month]
+            found += [_keys_of(left, right, pair, period) for pair in labels]
+    found = [key for key in found if key.is_right_key and key.share and key.share >= threshold]
     found.sort(key=lambda key: -key.share)
     return found[0] if found and (len(found) == 1 or found[0].share > found[1].share) else None
 
 
-def _common_period(own: PeriodColumn, theirs: PeriodColumn) -> str | None:
-    """Return the coarser granularity of two columns, None if it is the same, or if weeks are to lie in months."""
+def _common_period(own: PeriodColumn | None, theirs: PeriodColumn | None) -> str | None:
+    """Return the coarser granularity of two columns; None if it is the same, one has none, or weeks are in months."""
+    if own is None or theirs is None:
+        return None
     held = {_granularity(own), _granularity(theirs)}
     coarser = min(held, key=GRANULARITIES.index)
     return None if len(held) == 1 or ("week" in held and coarser != "week") else coarser
@@ -180,4 +193,9 @@ def check_periods(periods: PeriodColumn | None, period: str, name: Any) -> Perio
 
 def number_periods(periods: PeriodColumn, granularity: str) -> ValueSet:
     """Return the numbers of the periods in which others lie, as a part of a key."""
-    return normalize_column(pa.array(periods.numbers(granularity), mask=periods.is_null), _SETTINGS)
+    return key_part(periods.numbers(granularity), periods.is_null)
+
+
+def key_part(numbers: NDArray[np.int64], is_null: NDArray[np.bool_]) -> ValueSet:
+    """Return numbers as a part of a key."""
+    return normalize_column(pa.array(numbers, mask=is_null), _SETTINGS)

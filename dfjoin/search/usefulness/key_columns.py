@@ -117,6 +117,8 @@ def _shared_headers(snapshot: Snapshot, query: QueryColumn, table: str) -> NDArr
 
 def _are_letters(query: QueryColumn) -> bool:
     """Tell whether the values are the first letters of the alphabet."""
+    if query.kind == "integer":  # whose digits need not be written
+        return False
     letters = query.values.data[: query.values.offsets[-1]]
     first, last = int(letters.min()), int(letters.max())
     return first == ord("a") and letters.size == len(query.values) == last - first + 1
