@@ -15,15 +15,21 @@ from numpy.typing import NDArray
 from dfjoin.kernels.lists.key_tuples import TupleTable, table_of
 from dfjoin.kernels.ragged import expand_stretches
 from dfjoin.kernels.texts.numbers import INTEGER, parse_integers
+from dfjoin.search.usefulness.lake_facts import FIRST_YEAR, LAST_YEAR
 from dfjoin.types import IndexSettings
 from dfjoin.values.cells import CONVERSION_ERRORS, whole_text
 from dfjoin.values.frames import column_to_arrow
 from dfjoin.values.key_index import KeyIndex
 from dfjoin.values.normalize import ValueSet, normalize_column
+from dfjoin.values.periods import are_periods
 from dfjoin.values.profile import Profile, profile_values
 from dfjoin.values.zero_padding import pad_integers
 
 _MOST_DIGITS = 18
+_DIGITS_OF_YEAR = 4
+
+_MOST_DAYS = 5000
+"""Texts up to which they are read as days: those of some thirteen years."""
 
 
 class HeldValues(NamedTuple):
@@ -108,6 +114,23 @@ class QueryColumn:
     def digit_range(self) -> tuple[int, int] | None:
         """The smallest and the largest value where all are digits, at most 18, zeros in front or not; else None."""
         return digit_range(self.values)
+
+    @cached_property
+    def holds_dates(self) -> bool:
+        """Its values are dates, or most of them days, months, years or other periods."""
+        return self.kind == "date" or self._are_mostly_years() or self._are_mostly_days()
+
+    def _are_mostly_years(self) -> bool:
+        """Tell whether most values are years: a few may have footnotes, or lie in antiquity."""
+        if self.n_values > 2 * (LAST_YEAR - FIRST_YEAR + 1):  # there are not so many years
+            return False
+        values = self.values.values()
+        n_years = sum(len(v) == _DIGITS_OF_YEAR and v.isdecimal() and FIRST_YEAR <= int(v) <= LAST_YEAR for v in values)
+        return 2 * n_years > len(values)
+
+    def _are_mostly_days(self) -> bool:
+        """Tell whether most of some texts are days, months or other periods: ``March 11``, ``APR 1948``."""
+        return self.kind == "text" and self.n_values <= _MOST_DAYS and are_periods(self.values.values())
 
     def spelling(self, code: int) -> str:
         """Return a value as the user's column spells it first."""

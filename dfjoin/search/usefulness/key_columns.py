@@ -10,20 +10,15 @@ from numpy.typing import NDArray
 from dfjoin.kernels.texts.header_words import GENERIC, NAMING, UNSPECIFIC
 from dfjoin.search.query import QueryColumn
 from dfjoin.search.usefulness.features import query_facts
-from dfjoin.search.usefulness.lake_facts import FIRST_YEAR, LAST_YEAR, facts_of
+from dfjoin.search.usefulness.lake_facts import facts_of
 from dfjoin.store.snapshot import Snapshot
 from dfjoin.values.header_meaning import headers_of, is_naming
 from dfjoin.values.headers import CALENDAR_HEADERS, MEASURES
-from dfjoin.values.periods import are_periods
 
 _FEWEST_VALUES = 3
-_DIGITS_OF_YEAR = 4
 
 _HEADERS_OF_SERIALS = 2
 """Headers beside a serial number that say that two tables number the same things: a single one may be ``party``."""
-
-_MOST_DAYS = 5000
-"""Texts up to which they are read as days: those of some thirteen years."""
 
 
 @cache
@@ -73,9 +68,7 @@ def has_dates_alone(snapshot: Snapshot, query: QueryColumn, table: str) -> bool:
     table : str
         Name of a table of the lake.
     """
-    if query.profile.kind != "date" and not _are_mostly_years(query) and not _are_mostly_days(query):
-        return False
-    return bool(np.isin(_shared_headers(snapshot, query, table), _calendar()).all())
+    return query.holds_dates and bool(np.isin(_shared_headers(snapshot, query, table), _calendar()).all())
 
 
 def has_serials_alone(snapshot: Snapshot, query: QueryColumn, table: str) -> bool:
@@ -122,19 +115,3 @@ def _are_letters(query: QueryColumn) -> bool:
     letters = query.values.data[: query.values.offsets[-1]]
     first, last = int(letters.min()), int(letters.max())
     return first == ord("a") and letters.size == len(query.values) == last - first + 1
-
-
-def _are_mostly_years(query: QueryColumn) -> bool:
-    """Tell whether most values of a column are years: a few may have footnotes, or lie in antiquity."""
-    if query.n_values > 2 * (LAST_YEAR - FIRST_YEAR + 1):  # there are not so many years
-        return False
-    values = query.values.values()
-    n_years = sum(len(v) == _DIGITS_OF_YEAR and v.isdecimal() and FIRST_YEAR <= int(v) <= LAST_YEAR for v in values)
-    return 2 * n_years > len(values)
-
-
-def _are_mostly_days(query: QueryColumn) -> bool:
-    """Tell whether most of some texts are days, months or other periods: ``March 11``, ``APR 1948``."""
-    if query.profile.kind != "text" or query.n_values > _MOST_DAYS:
-        return False
-    return are_periods(query.values.values())

@@ -71,6 +71,16 @@ def test_days_and_years_alone_join_no_tables_unless_they_are_named(build, days):
     assert "rain" in dfjoin.auto_join(frame, lake, on="day", tables="weather").columns
 
 
+def test_texts_are_read_as_days_once_for_a_query(build, monkeypatch):
+    read = []
+    monkeypatch.setattr("dfjoin.search.query.are_periods", lambda values: bool(read.append(len(values))) or True)
+    frame = pd.DataFrame({"day": [f"{m} {d}" for m in ("March", "April") for d in range(1, 21)]})
+    lake = build({name: frame.assign(**{name: 1.5}) for name in ("rain", "sun", "snow")})
+    query = make_query(frame["day"], IndexSettings())
+    assert all(has_dates_alone(lake.snapshot, query, name) for name in ("rain", "sun", "snow"))
+    assert read == [40]
+
+
 @pytest.mark.parametrize("spelling", ["{}-{:02}", "{}/{:02}", "{}\u2013{:02}"])
 def test_seasons_alone_join_no_tables(build, spelling):
     seasons = [spelling.format(year, (year + 1) % 100) for year in range(1980, 2010)]
