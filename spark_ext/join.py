@@ -25,7 +25,7 @@ from dfjoin.join.plan import JoinPlan, SavedRelation, distance_relation
 from dfjoin.join.rows.report import JoinReport
 from dfjoin.lake import Lake, resolve_lake
 from dfjoin.search.candidates import JoinCandidates
-from dfjoin.values.frames import frame_to_table, is_pandas, is_spark
+from dfjoin.values.frames import frame_to_table, is_pandas, is_spark, with_levels
 from spark_ext.column_names import check_once, ignores_case, respelled_options, respelled_plan
 from spark_ext.jobs import described
 from spark_ext.join_keys import PREFIX, check_column
@@ -275,7 +275,7 @@ def _of_frames(frame: Any, other: Any, options: JoinOptions) -> Decision:
     """Decide how two frames are joined."""
     local = None
     if is_pandas(other):
-        local = frame_to_table(other.reset_index(drop=True))
+        local = frame_to_table(with_levels(other).reset_index(drop=True))
         other = to_spark(frame.sparkSession, local)
     check_once(other, "other")
     options = respelled_options(options, frame, other)

@@ -47,7 +47,7 @@ def discover_joinable(
     Parameters
     ----------
     df : DataFrame
-        Of pandas, polars, Arrow or DuckDB; it is not changed.
+        Of pandas (named levels of the index are keys like columns), polars, Arrow or DuckDB; it is not changed.
     on : column label, list of labels, ``"*"`` or None
         The query column. Several are a composite key, or coordinates with ``mode="embedding"``. None: each in turn.
     lake : Lake or path

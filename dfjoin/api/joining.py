@@ -56,7 +56,7 @@ def auto_join(
     Parameters
     ----------
     df : DataFrame
-        Of pandas, polars, Arrow or DuckDB; it is not changed.
+        Of pandas (named levels of the index are keys like columns), polars, Arrow or DuckDB; it is not changed.
     other : Lake, path of an index, JoinCandidates, DataFrame, JoinPlan or its dict
         What to join: the best table of a lake, rows of a search result, another frame, or what a plan says.
     on, right_on : column label or list of labels, optional

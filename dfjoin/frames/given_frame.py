@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from dfjoin.frames.frame_kinds import ArrowFrames, DuckdbFrames, PolarsFrames
 from dfjoin.frames.given_column import FrameKind, GivenColumn, MadeColumn
-from dfjoin.values.frames import arrow_to_series, is_pandas, is_spark
+from dfjoin.values.frames import arrow_to_series, is_pandas, is_spark, with_levels
 
 KINDS: tuple[FrameKind, ...] = (PolarsFrames(), DuckdbFrames(), ArrowFrames())
 """The kinds of frames beside those of pandas and Spark; the first that a value is."""
@@ -133,7 +133,12 @@ def _kind_of(value: Any) -> FrameKind | None:
 
 
 def frame_of(value: Any) -> Any:
-    """Return the pandas frame that holds the columns of a frame of another library; anything else as it is."""
+    """Return the pandas frame in which keys are sought: of one of pandas, with the named levels of its index.
+
+    What is no frame of pandas or another library as it is.
+    """
+    if is_pandas(value):
+        return with_levels(value)
     given = given_frame(value)
     return value if given is None else given.frame
 

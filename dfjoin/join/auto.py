@@ -19,7 +19,7 @@ from dfjoin.join.rows.report import JoinAccount, report_values
 from dfjoin.search.candidates import JoinCandidates, unknown_tables
 from dfjoin.search.discover import check_frame
 from dfjoin.store.snapshot import Snapshot
-from dfjoin.values.frames import is_pandas, is_spark
+from dfjoin.values.frames import is_pandas, is_spark, with_levels
 
 _READING_OPTIONS = ("pad", "dayfirst")
 
@@ -51,15 +51,28 @@ def join(df: Any, other: Any, options: JoinOptions) -> Any:
     """Carry out `dfjoin.auto_join`; a lake is given as its snapshot.
 
     Frames of other libraries come in as pandas frames that hold their Arrow columns, and what is joined goes out as the
-    kind that `df` is. To a frame of pandas another one is joined as one of pandas.
+    kind that `df` is. To a frame of pandas another one is joined as one of pandas. Named levels of the index of one
+    of pandas are columns where keys are sought; what is joined has the index again.
     """
     own, theirs = given_frame(df), given_frame(other, "other")
+    if theirs is None and is_pandas(other):
+        other = with_levels(other)
     if own is None:
-        return join_held(df, other if theirs is None else theirs.to_pandas(), options)[0]
+        held = with_levels(df) if is_pandas(df) else df
+        result, _ = join_held(held, other if theirs is None else theirs.to_pandas(), options)
+        return result if held is df else _with_index(result, df, list(held.columns[: held.shape[1] - df.shape[1]]))
     options = replace(options, holds_arrow=True, ignores_case=own.ignores_case)
     result, account = join_held(own.frame, other if theirs is None else theirs.frame, options)
     names = {} if theirs is None else {name: column for step in account.steps for column, name in step.names.items()}
     return own.rebuild(result, {name: theirs.column(column) for name, column in names.items() if theirs is not None})
+
+
+def _with_index(result: pd.DataFrame, df: pd.DataFrame, levels: list[Any]) -> pd.DataFrame:
+    """Take the columns that are levels of the index out again.
+
+    They become the index where rows of the other side have made a new one.
+    """
+    return result.drop(columns=levels) if result.index.names == df.index.names else result.set_index(levels)
 
 
 def join_held(df: pd.DataFrame, other: Any, options: JoinOptions) -> tuple[pd.DataFrame, JoinAccount]:

@@ -81,7 +81,10 @@ def select_column(df: pd.DataFrame, name: Any, argument: str) -> pd.Series:
 
 
 def _hint(df: pd.DataFrame, name: Any) -> str:
-    """Say where a name is that is no column, or which are near: a level of the index is one after ``reset_index``."""
+    """Say where a name is that is no column, or which are near: a level of the index is one after ``reset_index``.
+
+    Levels are columns where keys are sought (`with_levels`); not under a header of several levels, nor for features.
+    """
     is_level = isinstance(name, Hashable) and name is not None and any(name == level for level in df.index.names)
     if is_level:
         return f"; it is a level of the index: pass df.reset_index({show(name)})"
@@ -297,11 +300,7 @@ def frame_to_table(df: pd.DataFrame) -> pa.Table:
     not hold becomes text; where such text may be another tomorrow, the field says in its metadata why the
     column is not to be indexed (`NOT_INDEXED`).
     """
-    if any(name is not None for name in df.index.names):
-        levels = [df.index.get_level_values(i).to_series(index=df.index) for i in range(df.index.nlevels)]
-        named = [level.rename(n) for level, n in zip(levels, df.index.names, strict=True) if n is not None]
-    else:
-        named = []
+    named = _named_levels(df)
     columns = [*named, *(df.iloc[:, i] for i in range(df.shape[1]))]
     labels = [*(level.name for level in named), *df.columns]
     arrays, fields = [], []
@@ -311,6 +310,31 @@ def frame_to_table(df: pd.DataFrame) -> pa.Table:
         arrays.append(array)
         fields.append(pa.field(name, array.type, metadata={NOT_INDEXED: reason.encode()} if reason else None))
     return pa.table(arrays, schema=pa.schema(fields))
+
+
+def with_levels(df: pd.DataFrame) -> pd.DataFrame:
+    """Return a frame with the named levels of its index as columns before its own; the index stays.
+
+    A level with the name of a column stays in the index alone, and so do all where the header has several levels. The
+    frame itself where no level becomes a column.
+    """
+    if df.columns.nlevels > 1:
+        return df
+    levels = [level for level in _named_levels(df) if level.name not in df.columns]
+    if len({level.name for level in levels}) < len(levels):
+        return df
+    if not levels:
+        return df
+    df = df.copy(deep=False)
+    for position, level in enumerate(levels):
+        df.insert(position, level.name, level)
+    return df
+
+
+def _named_levels(df: pd.DataFrame) -> list[pd.Series]:
+    """Return the named levels of the index of a frame as columns."""
+    names = enumerate(df.index.names)
+    return [df.index.get_level_values(i).to_series(df.index, name) for i, name in names if name is not None]
 
 
 def _storable(column: pd.Series) -> tuple[pa.Array | pa.ChunkedArray, str]:

@@ -200,13 +200,8 @@ def test_a_lake_in_the_place_of_the_column_is_seen(build):
         df.discover_joinable("code", "nowhere", rank="matched")
 
 
-def test_where_a_key_is_that_is_no_column(build):
-    df = pd.DataFrame({"v": [1, 2]}, index=pd.Index(["a", "b"], name="code"))
-    lake = build({"t": df})
-    with pytest.raises(
-        ColumnNotFoundError, match=r"got 'code'; it is a level of the index: pass df.reset_index\('code'\)"
-    ):
-        df.discover_joinable("code", lake, rank="matched")
+def test_a_label_that_stands_for_several_columns_is_no_key(build):
+    lake = build({"t": pd.DataFrame({"v": [1, 2]}, index=pd.Index(["a", "b"], name="code"))})
     wide = pd.DataFrame([[1, 2, 3]], columns=pd.MultiIndex.from_tuples([("g", "x"), ("g", "y"), ("g", "z")]))
     text = r"'g' stands for 3 columns of a header with 2 levels; give a label of all levels, such as \('g', 'x'\)"
     with pytest.raises(InvalidParameterError, match=text):

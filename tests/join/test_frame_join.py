@@ -352,3 +352,60 @@ def test_a_plan_says_what_share_of_new_rows_it_explains_and_warns_when_that_fall
     with pytest.warns(DfjoinWarning, match=text):
         again = dfjoin.auto_join(mixed, right, plan=plan)
     assert again["n"].notna().sum() == 6
+
+
+class TestLevelsOfTheIndex:
+    """A named level of the index is a key like a column; the oracle is the same join after ``reset_index``."""
+
+    PANEL = pd.DataFrame(
+        {"land": np.repeat(["peru", "chad", "mali", "laos"], 3), "year": [2001, 2002, 2003] * 4, "v": range(12)}
+    )
+
+    @pytest.mark.parametrize("how", ["left", "inner", "right", "outer"])
+    @pytest.mark.parametrize("levels", [["land"], ["land", "year"]])
+    @pytest.mark.parametrize("is_named", [True, False])
+    def test_of_both_frames(self, how, levels, is_named):
+        own = self.PANEL if len(levels) == 2 else self.PANEL.drop_duplicates("land")[["land", "v"]]
+        other = own.drop(columns="v").assign(w=np.sqrt(np.arange(len(own)))).iloc[2:].sample(frac=1, random_state=3)
+        other.loc[len(other) + 20] = ["fiji", *([2001] if len(levels) == 2 else []), 99]
+        options = {"how": how, "on": levels if is_named else None}
+        wide = own.auto_join(other, **options)
+        pd.testing.assert_frame_equal(own.set_index(levels).auto_join(other, **options), wide.set_index(levels))
+        joined = own.set_index(levels).auto_join(other.set_index(levels), **options)
+        pd.testing.assert_frame_equal(joined, wide.set_index(levels))
+        assert joined.attrs["dfjoin"]["joined"][0]["on"] == levels
+        again = own.set_index(levels).auto_join(other.set_index(levels), plan=joined.attrs["dfjoin"]["plan"])
+        pd.testing.assert_frame_equal(again, joined)
+
+    def test_the_index_stays_and_nothing_else_is_changed(self):
+        index = pd.MultiIndex.from_arrays([list("ab"), ["peru", "chad"], [1, 2]], names=[None, "land", "v"])
+        df = pd.DataFrame({"v": [1, 2]}, index)  # of the levels, `land` alone is a column: `v` is one already
+        df.attrs["mine"] = 1
+        before = df.copy()
+        other = pd.DataFrame({"land": ["chad", "peru"], "w": [8, 9]})
+        wide = df.auto_join(other, on="land")
+        assert list(wide.columns) == ["v", "w"]
+        assert wide["w"].tolist() == [9, 8]
+        assert wide.index.equals(index)
+        assert wide.index.names == index.names
+        assert wide.attrs["mine"] == 1
+        pd.testing.assert_frame_equal(df, before)
+        alone = df.auto_join(pd.DataFrame({"x": ["z"]}), on_no_match="ignore")
+        pd.testing.assert_frame_equal(pd.DataFrame(alone), before)
+
+    def test_over_a_lake(self, build):
+        lake = build({"facts": pd.DataFrame({"land": ["chad", "mali", "peru", "laos"], "area": [4.5, 3.5, 2.5, 1.5]})})
+        df = self.PANEL.set_index(["land", "year"])
+        hits = df.discover_joinable("land", lake)
+        columns = self.PANEL.discover_joinable("land", lake)
+        pd.testing.assert_frame_equal(pd.DataFrame(hits), pd.DataFrame(columns))
+        assert len(df.discover_joinable(None, lake)) == len(columns) == 1
+        expected = self.PANEL.auto_join(hits).set_index(["land", "year"])
+        for other in (hits, lake):
+            pd.testing.assert_frame_equal(df.auto_join(other), expected)
+        assert expected["area"].notna().all()
+
+    def test_a_header_of_several_levels_has_no_level_of_the_index(self):
+        df = pd.DataFrame([[1], [2]], pd.Index(LAND[:2], name="land"), pd.MultiIndex.from_tuples([("x", "a")]))
+        with pytest.raises(DfjoinError, match=r"'land'; it is a level of the index: pass df\.reset_index"):
+            df.auto_join(pd.DataFrame({"land": LAND, "w": range(3)}), on="land")

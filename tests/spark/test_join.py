@@ -246,6 +246,7 @@ def test_small_things_of_pandas_join_too(spark, left, right):
     wanted = rows(left[0].auto_join(right[0], **options))
     assert rows(left[1].auto_join(right[0], **options)) == wanted
     assert rows(left[1].auto_join(polars.from_pandas(right[0]), **options)) == wanted
+    assert rows(left[1].auto_join(right[0].set_index("place"), **options)) == wanted
 
 
 # Over a lake ----------------------------------------------------------------------------------------------
