@@ -86,6 +86,13 @@ def _lexicon() -> tuple[NDArray[np.uint64], ...]:
     return tuple(found)
 
 
+def words_of_one(names: HeaderWords, number: int) -> HeaderWords:
+    """Return one of some names."""
+    first, last = names.indptr[number : number + 2].tolist()
+    words, starts, marks = names.words[first:last], names.starts[first:last], names.marks[first:last]
+    return HeaderWords(names.joined[number : number + 1], np.array([0, last - first]), words, starts, marks)
+
+
 def is_generic(header: HeaderWords) -> bool:
     """Tell whether one name has only words that stand in tables of any subject."""
     return all(mark & (GENERIC | UNSPECIFIC) for mark in header.marks.tolist())

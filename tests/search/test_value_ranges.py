@@ -110,7 +110,7 @@ def test_ranges_of_values_give_what_one_search_gives(lake, name):
         want = pd.DataFrame(make_result(lake, [search_column(lake, query, params)], params))
         long, found = in_ranges(lake, query, type_.type, params, n_parts, 2)
         pd.testing.assert_frame_equal(pd.DataFrame(make_result(lake, [found], params)), want)
-        own, facts = vars(query_facts(query)), vars(query_facts(long))
+        own, facts = query_facts(query)._asdict(), query_facts(long)._asdict()
         for fact, value in own.items():
             assert (
                 np.array_equal(value, facts[fact]) if isinstance(value, np.ndarray) else str(value) == str(facts[fact])

@@ -49,10 +49,11 @@ _USUAL = _usual_columns()
 class Sums(NamedTuple):
     """The scratch of `collect_evidence`, `add_lists` and `add_sets`.
 
-    `sums`, zeros at first, has a row for each column that is summed, from 1 on; row 0 receives what the others share,
-    without a branch, and is not read. `rows` has an entry for each column of the segment, its row, and `places` one for
-    each posting list; both are zeros between searches. `lists` and `list_sums` have an entry for each value of the
-    query and may hold anything.
+    `rows` has an entry for each column of the segment, its row of `sums`, from 1 on, and `places` one for each posting
+    list; both are zeros between searches. `lists` and `list_sums` have an entry for each value of the query and may
+    hold anything. Where some columns are summed, `met` is empty, and `sums`, zeros at first, has a row for each; row 0
+    receives what the others share, without a branch, and is not read. Where every column is summed that holds a value,
+    `met` and `sums` have room for all, may hold anything, and receive the columns, in the order of their rows.
     """
 
     sums: NDArray[np.int64]
@@ -60,6 +61,20 @@ class Sums(NamedTuple):
     places: NDArray[np.int32]
     lists: NDArray[np.uint32]
     list_sums: NDArray[np.int64]
+    met: NDArray[np.int32]
+
+
+@njit_inner
+def _row_of(column, n_met, scratch):
+    """Return the row of a column, and how many columns were met; one that is met first has a row of zeros."""
+    row = scratch.rows[column]
+    if row == 0 and scratch.met.shape[0] > 0:
+        scratch.met[n_met] = column
+        n_met += 1
+        row = np.int32(n_met)
+        scratch.rows[column] = row
+        scratch.sums[row] = 0
+    return row, n_met
 
 
 @njit_lean
@@ -181,15 +196,15 @@ def collect_evidence(groups, weights, list_indptr, scratch):
 
     Returns
     -------
-    n_lists, n_postings : int
-        Distinct lists, and the postings in them.
+    n_lists, n_postings, n_met : int
+        Distinct lists, the postings in them, and columns met.
 
     Notes
     -----
     O(values).
     """
-    sums, rows, places, lists, list_sums = scratch
-    n_columns = rows.shape[0]
+    sums, rows, places, lists, list_sums, _ = scratch
+    n_columns, n_met = rows.shape[0], np.int64(0)
     n_lists = np.int64(0)
     n_postings = np.int64(0)
     for i in range(groups.shape[0]):
@@ -197,8 +212,9 @@ def collect_evidence(groups, weights, list_indptr, scratch):
         if group < 0:
             continue
         if group < n_columns:
+            row, n_met = _row_of(group, n_met, scratch)
             for s in range(N_SUMS):
-                sums[rows[group], s] += weights[i, s]
+                sums[row, s] += weights[i, s]
             continue
         number = group - n_columns
         place = np.int64(places[number]) - 1
@@ -213,19 +229,24 @@ def collect_evidence(groups, weights, list_indptr, scratch):
         else:
             for s in range(N_SUMS):
                 list_sums[place, s] += weights[i, s]
-    return n_lists, n_postings
+    return n_lists, n_postings, n_met
 
 
 @njit_lean
-def add_lists(n_lists, postings, scratch):
+def add_lists(n_lists, n_met, postings, scratch):
     """Add the sums of each collected posting list to those of its columns that are summed.
 
     Parameters
     ----------
-    n_lists : int
-        As `collect_evidence` returned it.
+    n_lists, n_met : int
+        As `collect_evidence` returned them.
     postings : Lists
     scratch : Sums
+
+    Returns
+    -------
+    int
+        Columns met.
 
     Raises
     ------
@@ -237,7 +258,7 @@ def add_lists(n_lists, postings, scratch):
     MergeList over distinct posting lists (Zhu et al., "JOSIE", SIGMOD 2019, sections 2.2 and 3.5), with five integers
     for a column instead of one, which lie in one cache line. O(postings).
     """
-    sums, rows, _, lists, list_sums = scratch
+    sums, rows, _, lists, list_sums, _ = scratch
     n_columns = np.uint32(rows.shape[0])
     for place in range(n_lists):
         prefetch_list(lists, place + AHEAD, n_lists, postings)
@@ -251,12 +272,40 @@ def add_lists(n_lists, postings, scratch):
             column = np.uint32(postings.columns[p])
             if column >= n_columns:
                 raise DamagedArraysError
-            row = rows[column]
+            row, n_met = _row_of(column, n_met, scratch)
             sums[row, COUNT] += count
             sums[row, ROWS] += n_rows
             sums[row, BITS] += bits
             sums[row, WEIGHT] += weight
             sums[row, SPREAD] += spread
+    return n_met
+
+
+@njit_lean
+def take_sums(columns, n_lists, scratch, out):
+    """Take the sums of the columns that were met, and clean the scratch.
+
+    Parameters
+    ----------
+    columns : ndarray of int32, shape (n,)
+        The columns that were met, in the order that is wanted.
+    n_lists : int
+        As `collect_evidence` returned it.
+    scratch : Sums
+    out : ndarray of int64, shape (n, N_SUMS)
+        Receives them.
+
+    Notes
+    -----
+    O(columns + lists).
+    """
+    for i in range(columns.shape[0]):
+        row = scratch.rows[columns[i]]
+        scratch.rows[columns[i]] = 0
+        for s in range(N_SUMS):
+            out[i, s] = scratch.sums[row, s]
+    for place in range(n_lists):
+        scratch.places[scratch.lists[place]] = 0
 
 
 @njit_lean
@@ -281,7 +330,7 @@ def add_sets(columns, set_indptr, set_lists, scratch):
     -----
     O(entries of the sets).
     """
-    sums, rows, places, _, list_sums = scratch
+    sums, rows, places, _, list_sums, _ = scratch
     for i in range(columns.shape[0]):
         row = rows[columns[i]]
         start, end = set_indptr[columns[i]], set_indptr[columns[i] + 1]

@@ -191,21 +191,24 @@ class ColumnRecords(NamedTuple):
 
 
 class TableNumbers(NamedTuple):
-    """What is known of the tables of a segment: their names, and what they share with the frame.
+    """What is known of the tables of a segment, whatever the query is.
 
-    `n_columns` are those whose header has a letter or a digit; `n_held` those of them that have the header of another
-    column of the frame, `n_named` those that have the query's. `series`, `number_share` and `is_near` are the features
-    of their names (`same_folder`); `marks` are zeros, and receive what is known of the names that were met.
+    `n_columns` are those whose header has a letter or a digit; `series` and `number_share` are the features of their
+    names; `folders` is a number for each that tables of one folder of the lake share.
     """
 
     names: HeaderWords
     n_columns: NDArray[np.int64]
-    n_held: NDArray[np.int64]
-    n_named: NDArray[np.int64]
     series: NDArray[np.float64]
     number_share: NDArray[np.float64]
-    is_near: NDArray[np.uint8]
-    marks: NDArray[np.uint8]
+    folders: NDArray[np.int64]
+
+
+class MetNames(NamedTuple):
+    """What is known of the headers and the names of tables that were met, zeros at first."""
+
+    headers: NDArray[np.uint8]
+    tables: NDArray[np.uint8]
 
 
 class ModelPart(NamedTuple):
@@ -229,24 +232,33 @@ class ModelNumbers(NamedTuple):
     many_to_many: float
 
 
-class QueryNumbers(NamedTuple):
-    """What is known of a query column, see `QueryFacts`."""
+class QueryFacts(NamedTuple):
+    """What is known of a query column apart from its values.
+
+    `header` is its name, `companions` are the distinct hashes of the names of the other columns of its frame, sorted,
+    none where the frame is not known; `integers` the values that are integers, sorted. No value occurs twice
+    (`is_unique`); its kind (`is_number`, `is_text`); integers from 0 or 1 on with few gaps (`is_serial`), or texts that
+    are such with zeros in front of them, or nearly all of which are (`is_text_serial`); integers that may be years
+    (`is_years`); a text column of whose values hardly any has a letter (`has_no_letters`). Its name stands in tables of
+    any subject (`is_generic`), has no letter (`has_digits_alone`), says that numbers under it name something
+    (`is_naming`), or that they were measured or counted (`is_measure`).
+    """
 
     header: HeaderWords
     companions: NDArray[np.uint64]
     integers: NDArray[np.int64]
     n_values: int
-    total_weight: float
     is_unique: bool
     is_number: bool
     is_text: bool
+    is_serial: bool
+    is_text_serial: bool
     is_years: bool
     has_no_letters: bool
     is_generic: bool
     has_digits_alone: bool
     is_naming: bool
     is_measure: bool
-    is_text_serial: bool
 
 
 @njit_inner
@@ -257,7 +269,7 @@ def _weigh_range(record, query, matched):
     ----------
     record : ndarray of float64
         Of the candidate; if its range is not known, as it has texts, too, it is taken to be the query's.
-    query : QueryNumbers
+    query : QueryFacts
         A query with integers.
     matched : float
         Shared values.
@@ -312,11 +324,11 @@ def _marks_of_header(header, headers, query, marks):
 
 
 @njit_inner
-def _marks_of_table(table, tables, query):
+def _marks_of_table(table, names, query, marks):
     """Return what the name of a table has to do with the query's header; it is compared once."""
-    if tables.marks[table] == 0:
-        tables.marks[table] = _KNOWN | table_marks(table, tables.names, query.header)
-    return tables.marks[table]
+    if marks[table] == 0:
+        marks[table] = _KNOWN | table_marks(table, names, query.header)
+    return marks[table]
 
 
 @njit_inner
@@ -334,7 +346,7 @@ def _set_kinds(record, query, out):
 
 
 @njit_inlined
-def _set_values(sums, record, query, out):
+def _set_values(sums, record, query, total_weight, out):
     """Write all that no name is needed for; return `by_chance`, and the containment of the query."""
     matched, size, n_query = float(max(np.int64(1), sums[COUNT])), record[CARDINALITY], float(max(1, query.n_values))
     own, theirs = matched / n_query, matched / size
@@ -346,7 +358,7 @@ def _set_values(sums, record, query, out):
         by_chance, beyond = _weigh_range(record, query, matched)
         bits = min(bits, beyond)
     is_by_value = 1.0 - by_chance
-    rarity, spread = float(sums[WEIGHT]) / SCALE / max(query.total_weight, 1e-9), float(sums[SPREAD]) / SCALE / matched
+    rarity, spread = float(sums[WEIGHT]) / SCALE / max(total_weight, 1e-9), float(sums[SPREAD]) / SCALE / matched
     out[AT.information] = math.log(1.0 + bits)
     out[AT.information_per_value] = bits / matched
     out[AT.rare_containment] = rarity * is_by_value
@@ -363,16 +375,16 @@ def _set_values(sums, record, query, out):
 
 
 @njit_inner
-def _set_table(table, tables, is_new, is_companion, out):
+def _set_table(table, tables, frame, is_new, is_companion, out):
     """Write what the table of a candidate brings, and what it has to do with the frame."""
-    n_held, n_named = tables.n_held[table], tables.n_named[table]
+    n_held, n_named = frame.n_held[table], frame.n_named[table]
     n_new = tables.n_columns[table] - n_held - n_named - np.int64(is_new)
     out[AT.new_columns] = math.log(1.0 + max(np.int64(0), n_new))
     out[AT.nothing_new] = n_new <= 0
     out[AT.other_headers] = math.log(1.0 + max(np.int64(0), n_held - np.int64(is_companion)))
     out[AT.series] = tables.series[table]
     out[AT.number_columns] = tables.number_share[table]
-    out[AT.same_folder] = tables.is_near[table]
+    out[AT.same_folder] = frame.is_near[tables.folders[table]]
 
 
 @njit_inner
@@ -407,22 +419,22 @@ def _set_numbers(record, query, mark, is_key, by_chance, own, out):
 
 
 @njit_inner
-def _set_named(known, column, tables, query, marks, by_chance, own, out):
-    """Write the features that depend on names and tables; `_set_values` has written the others."""
-    record = known.records[column]
+def _set_named(record, lake, query, met, values, out):
+    """Write the features that depend on names and tables; `_set_values` has written the others, and gave `values`."""
+    known, tables, frame = lake
     table, header = np.int64(record[TABLE]), np.int64(record[HEADER])
-    mark = _marks_of_header(header, known.headers, query, marks)
-    of_table = _marks_of_table(table, tables, query)
+    mark = _marks_of_header(header, known.headers, query, met.headers)
+    of_table = _marks_of_table(table, tables.names, query, met.tables)
     is_same, is_companion = mark & SAME != 0, mark & IN_FRAME != 0
     is_key = (query.is_text_serial or (query.is_number and record[KIND] == 2.0)) and not query.is_generic
     if is_key:
         is_key = of_table & OF_TABLE != 0 and is_identifier(header, known.headers, table, tables.names, query.header)
     is_new = known.headers.joined[header] != 0 and not (is_same or is_companion)
-    _set_table(table, tables, is_new, is_companion, out)
-    _set_numbers(record, query, mark, is_key, by_chance, own, out)
+    _set_table(table, tables, frame, is_new, is_companion, out)
+    _set_numbers(record, query, mark, is_key, values[0], values[1], out)
     _set_header(query, mark, out)
     out[AT.header_in_table_name] = of_table & IN_TABLE != 0
-    out[AT.header_elsewhere] = not is_same and (is_companion or tables.n_named[table] != 0)
+    out[AT.header_elsewhere] = not is_same and (is_companion or frame.n_named[table] != 0)
 
 
 @njit_inlined
@@ -507,25 +519,23 @@ def score_features(features, model, out):
 
 
 @njit_lean
-def score_candidates(columns, sums, known, tables, query, marks, model, smallest, features, out):
+def score_candidates(columns, evidence, lake, query, model, smallest, met, features, out):
     """Compute the features of candidates and score them.
 
     Parameters
     ----------
     columns : ndarray of int64, shape (n,)
         Columns of one segment.
-    sums : ndarray of int64, shape (n, N_SUMS)
-        What their shared values tell, see `collect_evidence`.
-    known : ColumnRecords
-    tables : TableNumbers
-    query : QueryNumbers
-    marks : ndarray of uint8, shape (n_headers,)
-        Zeros; receives what is known of the headers that were met.
+    evidence : pair of ndarray of int64, shape (n, N_SUMS), and float
+        What their shared values tell, see `count_evidence`; the weight by rarity of all values of the query.
+    lake : tuple of ColumnRecords, TableNumbers and FrameHeaders
+    query : QueryFacts
     model : ModelNumbers
     smallest : float
         Of candidates that no name could lift to this score no name is read, and of those that no name of a table could
         lift to it none of a table: their score is a bound below it. The others of their scores are zero, as are those
         of all candidates with a lower score.
+    met : MetNames
     features : ndarray of float64, shape (n, len(FEATURES)) or (1, len(FEATURES))
         Receives the features; of one row only those of the last candidate stay, and it stays in the nearest cache.
     out : ndarray of float64, shape (N_SCORES, n)
@@ -537,17 +547,19 @@ def score_candidates(columns, sums, known, tables, query, marks, model, smallest
     it from front to back. A header, and the name of a table, is compared with the query's once. A candidate that has
     the values of the query and no others is never left out: its table may be a copy of the frame. O(n).
     """
+    known, _, _ = lake
+    sums, total_weight = evidence
     for i in range(columns.shape[0]):
         record, row = known.records[columns[i]], features[i % features.shape[0]]
-        by_chance, own = _set_values(sums[i], record, query, row)
-        least = 0.0 if own == 1.0 and record[CARDINALITY] == query.n_values else smallest
+        values = _set_values(sums[i], record, query, total_weight, row)
+        least = 0.0 if values[1] == 1.0 and record[CARDINALITY] == query.n_values else smallest
         if least > 0.0:
             most = _most_probable(record, query, model, row)
             if most >= least:
-                mark = _marks_of_header(np.int64(record[HEADER]), known.headers, query, marks)
-                most = _most_with_header(record, query, mark, model, (by_chance, own), row)
+                mark = _marks_of_header(np.int64(record[HEADER]), known.headers, query, met.headers)
+                most = _most_with_header(record, query, mark, model, values, row)
             if most < least:
                 out[SCORE, i], out[GAIN, i], out[USEFULNESS, i], out[NOTHING_NEW, i] = most, 0.0, 0.0, 0.0
                 continue
-        _set_named(known, columns[i], tables, query, marks, by_chance, own, row)
+        _set_named(record, lake, query, met, values, row)
         _set_scores(row, model, least, i, out)

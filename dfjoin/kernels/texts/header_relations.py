@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-import numpy as np
+from typing import NamedTuple
 
-from dfjoin.kernels.numba._compile import njit_inner
+import numpy as np
+from numpy.typing import NDArray
+
+from dfjoin.kernels.numba._compile import njit_inner, njit_lean
+from dfjoin.kernels.sorting import lower_bound
 from dfjoin.kernels.texts.header_words import (
     DIGITS,
     IDENTIFIER,
@@ -217,3 +221,102 @@ def is_identifier(header, headers, table, tables, query):
             if not is_known:
                 return False
     return True
+
+
+_ALIKE = 0.5
+"""Share of the headers of a frame and a table together that both have, at least, for them to be alike."""
+
+
+class HeaderPlaces(NamedTuple):
+    """Where each header of a segment stands: hashes of headers, ascending, and the table of the column of each.
+
+    `n_named` has the columns of each table whose header has a letter or a digit; `folders` a number for each table that
+    tables of one folder of the lake share; `is_alive` is 1 for tables that were not removed.
+    """
+
+    headers: NDArray[np.uint64]
+    tables: NDArray[np.int32]
+    n_named: NDArray[np.int64]
+    folders: NDArray[np.int64]
+    is_alive: NDArray[np.uint8]
+
+
+class FrameHeaders(NamedTuple):
+    """What the tables of a segment have of the headers of a frame.
+
+    `n_held` are the columns of each table that have the header of a column of the frame other than the query, `n_named`
+    those that have the query's. `is_near` is 1 for each folder with a table that is most like the frame by its headers,
+    if tables lie elsewhere, too.
+    """
+
+    n_held: NDArray[np.int64]
+    n_named: NDArray[np.int64]
+    is_near: NDArray[np.uint8]
+
+
+@njit_inner
+def _add_columns(header, places, counts):
+    """Count the columns of each table that have a header."""
+    n = places.headers.shape[0]
+    for i in range(lower_bound(places.headers, 0, n, header), n):
+        if places.headers[i] != header:
+            break
+        counts[places.tables[i]] += 1
+
+
+@njit_inner
+def _mark_folders(header, places, n_own, best, frame):
+    """Mark the folders of the tables with a header that are the most like a frame; return how much they are."""
+    n = places.headers.shape[0]
+    for i in range(lower_bound(places.headers, 0, n, header), n):
+        if places.headers[i] != header:
+            break
+        table = places.tables[i]
+        n_shared = frame.n_held[table] + frame.n_named[table]
+        likeness = n_shared / max(np.int64(1), places.n_named[table] + n_own - n_shared)
+        if likeness < max(best, _ALIKE) or not places.is_alive[table]:
+            continue
+        if likeness > best:
+            best = likeness
+            frame.is_near[:] = 0
+        frame.is_near[places.folders[table]] = 1
+    return best
+
+
+@njit_lean
+def compare_headers(own, companions, places, best, frame):
+    """Compare the headers of a frame with those of each table of a segment.
+
+    Parameters
+    ----------
+    own : uint64
+        Hash of the header of the query column, 0 where it has no letter and no digit.
+    companions : ndarray of uint64
+        Distinct hashes of the headers of the other columns.
+    places : HeaderPlaces
+    best : float
+        How much the table of other segments is like the frame that is the most like it, 0 at first.
+    frame : FrameHeaders
+        Zeros, but for the folders that other segments have marked; receives what the tables have.
+
+    Returns
+    -------
+    float
+        `best` with this segment.
+
+    Notes
+    -----
+    Two sets of headers are alike as far as their Jaccard similarity is large; a frame of one header is like none.
+    O(columns that have one of the headers).
+    """
+    for c in range(companions.shape[0]):
+        _add_columns(companions[c], places, frame.n_held)
+    if own != 0:
+        _add_columns(own, places, frame.n_named)
+    if companions.shape[0] > 0:
+        n_own = companions.shape[0] + np.int64(own != 0)
+        for c in range(companions.shape[0]):
+            best = _mark_folders(companions[c], places, n_own, best, frame)
+        if own != 0:
+            best = _mark_folders(own, places, n_own, best, frame)
+    return best

@@ -15,7 +15,7 @@ from dfjoin.search.modes import Mode
 from dfjoin.search.params import SearchParams, SearchStats
 from dfjoin.search.query import QueryColumn
 from dfjoin.search.shared_values import explain_shared_values, list_shared_pairs
-from dfjoin.search.usefulness.features import SharedEvidence, evidence_of
+from dfjoin.search.usefulness.features import SharedEvidence, count_evidence
 from dfjoin.search.usefulness.ranking import MOST_RANKED
 from dfjoin.store.snapshot import Snapshot
 
@@ -33,8 +33,8 @@ class ExactMode(Mode):
         if not params.is_by_usefulness:
             return super().search_group(group, query, counts, params)
         matched = MatchedQuery(group, query.values, counts.of_values(query))
-        hits, _ = searcher_of(group).find_all(matched, params)
-        evidence = evidence_of(group, matched, hits.take(best_places(hits, MOST_RANKED + 1)), is_by_equality=True)
+        evidence, _ = count_evidence(group, matched, params)
+        evidence = evidence.take(best_places(evidence.hits, MOST_RANKED + 1))
         return GroupHits(evidence.hits, evidence.sums, evidence.total_weight)
 
     def merge_groups(
@@ -63,8 +63,8 @@ class ExactMode(Mode):
 
     def pool(self, snapshot: Snapshot, query: QueryColumn, params: SearchParams) -> Pool:
         matched = MatchedQuery(snapshot, query.values)
-        hits, stats = searcher_of(snapshot).find_all(matched, params)
-        return Pool(hits, matched, stats)  # what is shared is summed of those that are ranked
+        evidence, stats = count_evidence(snapshot, matched, params)
+        return Pool(evidence.hits, matched, stats, evidence)
 
     def explain(self, candidate: Candidate) -> Explanation:
         return explain_shared_values(candidate)

@@ -38,6 +38,7 @@ _GAP_PAGES = 8  # pages between two ranges that are cheaper to read than to leav
 _MAX_RANGES = 4096
 _BLOCK_TOKENS = 512  # a page of hashes
 _GAP_BLOCKS = 4  # a block of all arrays is some seven pages
+_COLD_POSTINGS = 8192  # with fewer, the pages are as soon read as prefetched
 
 
 class ReadAhead:
@@ -250,6 +251,11 @@ class Scratch:
         before = np.zeros(int(indptr[-1]) + 1, np.int64)
         np.cumsum(self.alive[self._segment.sound_tokens("list_columns").list_columns], out=before[1:])
         return np.diff(before[indptr])
+
+    def read_ahead(self, lists: NDArray[np.uint32], n_postings: int) -> None:
+        """Prefetch the posting lists of a query, where it pays."""
+        if n_postings > _COLD_POSTINGS:
+            self.postings.prefetch(lists, self._segment.tokens.list_indptr)
 
     @contextmanager
     def lend(self) -> Iterator[WorkArrays]:

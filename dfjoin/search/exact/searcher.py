@@ -14,7 +14,6 @@ from dfjoin.kernels.records import as_read_only
 from dfjoin.search.exact.costs import READ_COSTS
 from dfjoin.search.exact.josie.josie_plans import probe_lists, run_josie
 from dfjoin.search.exact.posting_lists import (
-    Gathered,
     Query,
     Scratch,
     TopColumns,
@@ -33,7 +32,6 @@ from dfjoin.values.normalize import ValueSet
 _NO_WEIGHTS = np.empty(0, np.int32)
 _SMALL_NS = 150_000.0  # a merge estimated below this is done before a cleverer plan has begun
 _LONG_LISTS = 100  # postings per query value and answer, below which verifying costs more than merging
-_COLD_POSTINGS = 8192  # with fewer, the pages are as soon read as prefetched
 
 
 def smallest_count(threshold: float | None, total: int) -> int:
@@ -183,7 +181,7 @@ class Searcher:
             query = Query(matched.groups(number), weights, allowed_columns(segment, params), minimum, segment.n_columns)
             with scratch.lend() as arrays:
                 found = gather(segment, arrays, query)
-                _prefetch(segment, scratch, found)
+                scratch.read_ahead(found.lists, found.n_postings)
                 top = count_columns(segment, arrays, query, found)
             top.stats.n_found = int(np.count_nonzero(query.groups >= 0))
             stats.add(top.stats)
@@ -242,12 +240,6 @@ def _smallest_of_best(parts: list[Hits], k: int) -> int:
     return 0 if scores.size < k else int(np.partition(scores, scores.size - k)[scores.size - k])
 
 
-def _prefetch(segment: Segment, scratch: Scratch, found: Gathered) -> None:
-    """Prefetch the posting lists of a query, where it pays."""
-    if found.n_postings > _COLD_POSTINGS:
-        scratch.postings.prefetch(found.lists, segment.tokens.list_indptr)
-
-
 def run_plan(segment: Segment, scratch: Scratch, query: Query, plan: str | None) -> TopColumns:
     """Find the best columns of a segment by the given plan, or by the one that seems cheapest.
 
@@ -274,7 +266,7 @@ def run_plan(segment: Segment, scratch: Scratch, query: Query, plan: str | None)
     with scratch.lend() as arrays:
         found = gather(segment, arrays, query)
         if plan in (None, "mergelist"):
-            _prefetch(segment, scratch, found)
+            scratch.read_ahead(found.lists, found.n_postings)
         if plan == "probeset":
             return probe_lists(segment, arrays, query, found)
         if plan == "josie":

@@ -21,6 +21,7 @@ from dfjoin.kernels.lists.evidence import (
     add_lists,
     add_sets,
     collect_evidence,
+    take_sums,
     weigh_values,
 )
 from dfjoin.kernels.lists.usefulness import (
@@ -34,21 +35,24 @@ from dfjoin.kernels.lists.usefulness import (
     N_SCORES,
     SERIAL_SHARE,
     ColumnRecords,
+    MetNames,
     ModelNumbers,
-    QueryNumbers,
+    QueryFacts,
     TableNumbers,
     score_candidates,
 )
 from dfjoin.kernels.records import as_read_only
+from dfjoin.kernels.texts.header_relations import FrameHeaders, compare_headers
 from dfjoin.kernels.texts.header_words import DIGITS, MEASURE, HeaderWords
-from dfjoin.search.exact.posting_lists import lists_of, reading_postings
-from dfjoin.search.exact.searcher import MatchedQuery, Searcher, searcher_of
-from dfjoin.search.hits import Hits
+from dfjoin.search.exact.costs import COUNTED_POSTING_BYTES
+from dfjoin.search.exact.posting_lists import allowed_columns, lists_of, reading_postings
+from dfjoin.search.exact.searcher import MatchedQuery, Searcher, searcher_of, smallest_count
+from dfjoin.search.hits import Hits, join_hits
 from dfjoin.search.params import SearchParams, SearchStats
 from dfjoin.search.query import HeldValues, QueryColumn
-from dfjoin.search.usefulness.lake_facts import FIRST_YEAR, LAST_YEAR, LakeFacts, alive_tables, facts_of, series_of
+from dfjoin.search.usefulness.lake_facts import FIRST_YEAR, LAST_YEAR, facts_of, tables_of
 from dfjoin.store.snapshot import Snapshot
-from dfjoin.values.header_meaning import headers_of, is_generic, is_naming
+from dfjoin.values.header_meaning import headers_of, is_generic, is_naming, words_of_one
 
 # What the shared values tell of each candidate: sums over the posting lists, or over the sets of a few
 # columns.
@@ -144,15 +148,57 @@ def count_evidence(
     Returns
     -------
     evidence : SharedEvidence
-        Of the columns that the search may return and that reach its threshold.
+        Of the columns that the search may return and that reach its threshold, in the order of segments and columns.
     stats : SearchStats
 
     Notes
     -----
+    Where no column is left out, the posting lists are read once, for counts and sums; else the columns are found first.
     O(values + postings of the distinct posting lists).
     """
-    hits, stats = searcher_of(snapshot).find_all(matched, params)
-    return evidence_of(snapshot, matched, hits, is_by_equality=True), stats
+    n_values = len(matched.values)
+    is_weighted = params.is_weighted or smallest_count(params.threshold, n_values) > 1
+    if n_values == 0 or is_weighted or any(allowed_columns(segment, params).size for segment in snapshot.segments):
+        hits, stats = searcher_of(snapshot).find_all(matched, params)
+        return evidence_of(snapshot, matched, hits, is_by_equality=True), stats
+    known, stats = ValueWeights(snapshot, matched), SearchStats(plan="mergelist", n_values=n_values)
+    parts = [_sum_all(known, number, stats) for number, segment in enumerate(snapshot.segments) if segment.n_tokens > 0]
+    sums = parts[0][1] if len(parts) == 1 else np.concatenate([np.empty((0, N_SUMS), np.int64), *(p[1] for p in parts)])
+    return SharedEvidence(join_hits([part[0] for part in parts]), sums, known.total_weight), stats
+
+
+def _sum_all(known: ValueWeights, number: int, stats: SearchStats) -> tuple[Hits, NDArray[np.int64]]:
+    """Sum the weights of the values that each column of a segment shares; add to `stats` what was read."""
+    segment, groups, work = (
+        known.searcher.segments[number],
+        known.matched.groups(number),
+        known.searcher.scratch_of(number),
+    )
+    indptr, n_columns = segment.tokens.list_indptr, segment.n_columns
+    with work.lend() as arrays:
+        scratch = Sums(
+            np.empty((n_columns + 1, N_SUMS), np.int64),
+            arrays.tally.counts,
+            arrays.tally.list_weights,
+            np.empty(groups.size, np.uint32),
+            np.empty((groups.size, N_SUMS), np.int64),
+            arrays.tally.columns,
+        )
+        n_lists, n_postings, n_met = collect_evidence(groups, known.weights, indptr, scratch)
+        work.read_ahead(scratch.lists[:n_lists], n_postings)
+        with reading_postings(segment):
+            n_met = add_lists(n_lists, n_met, lists_of(segment), scratch)
+        columns = np.sort(scratch.met[:n_met])
+        sums = np.empty((n_met, N_SUMS), np.int64)
+        take_sums(columns, n_lists, scratch, sums)
+    stats.n_found += int(np.count_nonzero(groups >= 0))
+    stats.lists_read += n_lists
+    stats.postings_read += n_postings
+    stats.bytes_read += n_postings * COUNTED_POSTING_BYTES
+    matched = sums[:, COUNT].copy()
+    cardinality = segment.catalog.numbers["cardinality"][columns]
+    segments, errors = np.full(n_met, number), np.full(n_met, np.nan)
+    return Hits(segments, columns.astype(np.int64), matched, matched, cardinality, errors), sums
 
 
 def evidence_of(snapshot: Snapshot, matched: MatchedQuery, hits: Hits, is_by_equality: bool) -> SharedEvidence:
@@ -205,93 +251,44 @@ def _add_shared(
     with known.searcher.scratch_of(number).lend() as arrays:
         row_of, places = arrays.tally.counts, arrays.tally.list_weights
         row_of[columns] = rows
-        scratch = Sums(sums, row_of, places, lists, list_sums)
-        n_lists, n_postings = collect_evidence(groups, known.weights, tokens.list_indptr, scratch)
+        scratch = Sums(sums, row_of, places, lists, list_sums, np.empty(0, np.int32))
+        n_lists, n_postings, _ = collect_evidence(groups, known.weights, tokens.list_indptr, scratch)
         with reading_postings(segment):
             if n_postings < int((tokens.set_indptr[columns + 1] - tokens.set_indptr[columns]).sum()):
-                add_lists(n_lists, lists_of(segment), scratch)
+                add_lists(n_lists, 0, lists_of(segment), scratch)
             else:
                 add_sets(columns, tokens.set_indptr, tokens.set_lists, scratch)
         row_of[columns] = 0
         places[lists[:n_lists]] = 0
 
 
-_HALF = 0.5
-"""Share of the headers of a frame and a table together that both have, at least, for them to be alike."""
-
-
-@dataclass(frozen=True)
-class FrameHeaders:
-    """What each table of a segment has of the headers of a frame.
-
-    Parameters
-    ----------
-    n_held : ndarray of int64, shape (n_tables,)
-        Columns that have the header of a column of the frame other than the query.
-    n_named : ndarray of int64, shape (n_tables,)
-        Columns that have the header of the query.
-    is_near : ndarray of uint8, shape (n_tables,)
-        The table lies in one folder with a table that is most like the frame by its headers, and not all tables of the
-        lake lie there.
-    """
-
-    n_held: NDArray[np.int64]
-    n_named: NDArray[np.int64]
-    is_near: NDArray[np.uint8]
-
-
-def frame_headers(snapshot: Snapshot, own: NDArray[np.uint64], companions: NDArray[np.uint64]) -> list[FrameHeaders]:
+def frame_headers(snapshot: Snapshot, own: int, companions: NDArray[np.uint64]) -> list[FrameHeaders]:
     """Compare the headers of a frame with those of each table of each segment.
 
     Parameters
     ----------
     snapshot : Snapshot
-    own : ndarray of uint64, shape (1,) or (0,)
-        Hash of the header of the query column.
+    own : int
+        Hash of the header of the query column, 0 where it has no letter and no digit.
     companions : ndarray of uint64
         Distinct hashes of the headers of the other columns.
 
     Notes
     -----
-    Two sets of headers are alike as far as their Jaccard similarity is large; a frame of one header is like none.
-    O(tables + columns that have one of the headers).
+    Folders are near if they hold a table that is most like the frame, see `compare_headers`; none is where all tables
+    of the lake lie in such a folder. O(tables + columns that have one of the headers).
     """
-    every = [facts_of(segment) for segment in snapshot.segments]
-    held = [known.n_columns_named(companions) for known in every]
-    named = [known.n_columns_named(own) for known in every]
-    near = [np.zeros(known.n_tables, np.uint8) for known in every]
-    if companions.size:
-        shared = [a + b for a, b in zip(held, named, strict=True)]
-        near = _near_tables(snapshot, every, shared, own.size + companions.size) or near
-    return [FrameHeaders(*parts) for parts in zip(held, named, near, strict=True)]
-
-
-def _near_tables(
-    snapshot: Snapshot, every: list[LakeFacts], shared: list[NDArray[np.int64]], n_own: int
-) -> list[NDArray[np.uint8]]:
-    """Mark the tables that lie in the folders of the tables that are most alike; an empty list where none is alike."""
-    tables = [np.flatnonzero(one) for one in shared]
-    likeness = [
-        one[at] / np.maximum(1, known.n_named[at] + n_own - one[at])
-        for known, at, one in zip(every, tables, shared, strict=True)
-    ]
-    if _largest(likeness) < _HALF:
-        return []
-    alive = [alive_tables(segment, known) > 0 for segment, known in zip(snapshot.segments, every, strict=True)]
-    likeness = [np.where(own[at], one, 0.0) for own, at, one in zip(alive, tables, likeness, strict=True)]
-    best = _largest(likeness)
-    if best < _HALF:
-        return []
-    most_alike = [known.folder[at[one >= best]] for known, at, one in zip(every, tables, likeness, strict=True)]
-    folders = np.unique(np.concatenate(most_alike))
-    near = [np.isin(known.folder, folders) for known in every]
-    has_others = any(bool((own & ~one).any()) for own, one in zip(alive, near, strict=True))
-    return [(one & has_others).astype(np.uint8) for one in near]
-
-
-def _largest(likeness: list[NDArray[np.float64]]) -> float:
-    """Return the largest of some numbers that are not negative, 0 where there are none."""
-    return max((float(one.max(initial=0.0)) for one in likeness), default=0.0)
+    tables = tables_of(snapshot)
+    is_near = np.zeros(tables.has_tables.size, np.uint8)
+    frames = []
+    best = 0.0
+    for places in tables.places:
+        n_tables = places.n_named.size
+        frames.append(FrameHeaders(np.zeros(n_tables, np.int64), np.zeros(n_tables, np.int64), is_near))
+        best = compare_headers(np.uint64(own), companions, places, best, frames[-1])
+    if best > 0.0 and not (tables.has_tables > is_near).any():
+        is_near[:] = 0
+    return frames
 
 
 _NUMBER_KINDS = ("integer", "decimal", "float")
@@ -302,72 +299,29 @@ _FEW_LETTERS = 0.1
 _IS_LETTER = (np.arange(256) >= 128) | ((np.arange(256) >= ord("a")) & (np.arange(256) <= ord("z")))
 
 
-@dataclass(frozen=True)
-class QueryFacts:
-    """What is known of a query column apart from its values.
-
-    Parameters
-    ----------
-    header : HeaderWords
-        Its name.
-    companions : ndarray of uint64, sorted
-        Hashes of the names of the other columns of its frame; empty where the frame is not known.
-    n_values : int
-    is_unique, is_number, is_text, is_serial, is_years : bool
-        No value occurs twice; its kind; integers from 0 or 1 on with few gaps; integers that may be years.
-    has_no_letters : bool
-        A text column of whose values hardly any has a letter.
-    is_generic, has_digits_alone : bool
-        Its name stands in tables of any subject; has no letter.
-    is_naming, is_measure : bool
-        Its name says that numbers under it name something; that they were measured or counted.
-    integers : ndarray of int64, sorted
-        The values that are integers.
-    is_text_serial : bool
-        Texts that are serial numbers with zeros in front of them, or nearly all of which are serial numbers.
-    """
-
-    header: HeaderWords
-    companions: NDArray[np.uint64]
-    n_values: int
-    is_unique: bool
-    is_number: bool
-    is_text: bool
-    is_serial: bool
-    is_years: bool
-    has_no_letters: bool
-    is_generic: bool
-    has_digits_alone: bool
-    is_naming: bool
-    is_measure: bool
-    integers: NDArray[np.int64]
-    is_text_serial: bool
-
-
 def query_facts(query: QueryColumn) -> QueryFacts:
     """Find out what a query column is. O(columns of its frame)."""
     profile, n = query.profile, query.n_values
     low, high = profile.min_integer, profile.max_integer
-    header = headers_of([query.name if len(query.labels) == 1 else str(query.labels[0])])
+    header, companions = _own_words(query.name if len(query.labels) == 1 else str(query.labels[0]), query.companions)
     marks = header.marks.tolist()
-    companions = _hashes(query.companions)
     is_text = query.kind == "text"
     return QueryFacts(
         header=header,
-        companions=companions[(companions != 0) & (companions != header.joined[0])] if companions.size else companions,
+        companions=companions,
+        integers=as_read_only(query.held_integers),
         n_values=n,
         is_unique=query.is_unique,
         is_number=query.kind in _NUMBER_KINDS,
         is_text=is_text,
         is_serial=profile.has_range and low in (0, 1) and n >= SERIAL_SHARE * (high - low + 1),
+        is_text_serial=is_text and _is_text_serial(query),
         is_years=profile.has_range and low >= FIRST_YEAR and high <= LAST_YEAR,
         has_no_letters=is_text and _share_with_letters(query) < _FEW_LETTERS,
         is_generic=is_generic(header),
         has_digits_alone=all(mark & DIGITS for mark in marks),
         is_naming=is_naming(header),
         is_measure=any(mark & MEASURE for mark in marks),
-        integers=as_read_only(query.held_integers),
-        is_text_serial=is_text and _is_text_serial(query),
     )
 
 
@@ -384,9 +338,18 @@ def _is_text_serial(query: QueryColumn) -> bool:
 
 
 @lru_cache(maxsize=8)
-def _hashes(names: tuple[str, ...]) -> NDArray[np.uint64]:
-    """Return the hashes of distinct headers, sorted; a frame is searched column by column."""
-    return np.unique(headers_of(names).joined) if names else np.empty(0, np.uint64)
+def _words_of_frame(names: tuple[str, ...]) -> tuple[HeaderWords, NDArray[np.uint64]]:
+    """Return headers as words, and their distinct hashes, sorted; a frame is searched column by column."""
+    words = headers_of(names)
+    hashes = np.unique(words.joined)
+    return words, hashes[hashes != 0]
+
+
+def _own_words(name: str, companions: tuple[str, ...]) -> tuple[HeaderWords, NDArray[np.uint64]]:
+    """Return the header of a query as words, and the hashes of the other headers of its frame."""
+    words, hashes = _words_of_frame(companions)
+    header = words_of_one(words, companions.index(name)) if name in companions else headers_of([name])
+    return header, hashes[hashes != header.joined[0]]
 
 
 def _share_with_letters(query: QueryColumn) -> float:
@@ -401,14 +364,15 @@ def _share_with_letters(query: QueryColumn) -> float:
 
 
 class _KernelInputs(NamedTuple):
-    """What the kernels need of the candidates of one segment."""
+    """What the kernel needs of the candidates of one segment, see `score_candidates`."""
 
     columns: NDArray[np.int64]
-    sums: NDArray[np.int64]
-    known: ColumnRecords
-    tables: TableNumbers
-    query: QueryNumbers
-    marks: NDArray[np.uint8]
+    evidence: tuple[NDArray[np.int64], float]
+    lake: tuple[ColumnRecords, TableNumbers, FrameHeaders]
+    query: QueryFacts
+    model: ModelNumbers
+    smallest: float
+    met: MetNames
 
 
 def features_of(
@@ -437,9 +401,9 @@ def features_of(
     """
     n = len(evidence.hits)
     features, scores = np.empty((n, len(FEATURES))), np.empty((N_SCORES, n))
-    for places, inputs in _by_segment(snapshot, facts, evidence):
+    for places, inputs in _by_segment(snapshot, facts, evidence, model, 0.0):
         kept, own = np.empty((inputs.columns.size, len(FEATURES))), np.empty((N_SCORES, inputs.columns.size))
-        score_candidates(*inputs, model, 0.0, kept, own)
+        score_candidates(*inputs, kept, own)
         features[places], scores[:, places] = kept, own
     return features, scores
 
@@ -468,46 +432,31 @@ def scores_of(
     names are not read.
     """
     scores, scratch = np.empty((N_SCORES, len(evidence.hits))), np.empty((1, len(FEATURES)))
-    for places, inputs in _by_segment(snapshot, facts, evidence):
-        own = np.empty((N_SCORES, inputs.columns.size))
-        score_candidates(*inputs, model, smallest, scratch, own)
-        scores[:, places] = own
+    for places, inputs in _by_segment(snapshot, facts, evidence, model, smallest):
+        is_whole = inputs.columns.size == len(evidence.hits)
+        own = scores if is_whole else np.empty((N_SCORES, inputs.columns.size))
+        score_candidates(*inputs, scratch, own)
+        if not is_whole:
+            scores[:, places] = own
     return scores
 
 
 def _by_segment(
-    snapshot: Snapshot, facts: QueryFacts, evidence: SharedEvidence
+    snapshot: Snapshot, facts: QueryFacts, evidence: SharedEvidence, model: ModelNumbers, smallest: float
 ) -> Iterator[tuple[NDArray[np.int64] | slice, _KernelInputs]]:
-    """Yield for each segment the places of its candidates, and what the kernels need of them."""
+    """Yield for each segment the places of its candidates, and what the kernel needs of them."""
     if len(evidence.hits) == 0:
         return
-    frames = frame_headers(snapshot, facts.header.joined[facts.header.joined != 0], facts.companions)
-    query = query_numbers(facts, evidence.total_weight)
+    frames = frame_headers(snapshot, int(facts.header.joined[0]), facts.companions)
     for number, places in evidence.hits.by_segment():
         own = evidence if isinstance(places, slice) else evidence.take(places)
-        yield places, _inputs(snapshot, number, query, frames[number], own)
-
-
-def _inputs(
-    snapshot: Snapshot, number: int, query: QueryNumbers, frame: FrameHeaders, evidence: SharedEvidence
-) -> _KernelInputs:
-    """Return what the kernels need of the candidates of one segment."""
-    known = facts_of(snapshot.segments[number])
-    tables = TableNumbers(
-        known.tables,
-        known.n_named,
-        frame.n_held,
-        frame.n_named,
-        series_of(snapshot)[number],
-        known.number_share,
-        frame.is_near,
-        np.zeros(known.n_tables, np.uint8),
-    )
-    columns, marks = evidence.hits.columns, np.zeros(known.n_headers, np.uint8)
-    if evidence.sizes is None:
-        return _KernelInputs(columns, evidence.sums, known.columns, tables, query, marks)
-    points = _records_of_points(known.columns, columns, evidence.sizes)
-    return _KernelInputs(np.arange(columns.size), evidence.sums, points, tables, query, marks)
+        known = facts_of(snapshot.segments[number])
+        columns, records = own.hits.columns, known.columns
+        if own.sizes is not None:
+            columns, records = np.arange(columns.size), _records_of_points(records, columns, own.sizes)
+        met = MetNames(np.zeros(known.n_headers, np.uint8), np.zeros(known.n_tables, np.uint8))
+        lake = records, tables_of(snapshot).numbers[number], frames[number]
+        yield places, _KernelInputs(columns, (own.sums, own.total_weight), lake, facts, model, smallest, met)
 
 
 def families_of(snapshot: Snapshot, hits: Hits) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
@@ -540,24 +489,3 @@ def _records_of_points(known: ColumnRecords, columns: NDArray[np.int64], sizes: 
     records[:, LOG_CARDINALITY] = np.log(records[:, CARDINALITY])
     records[:, [KIND, IS_SERIAL, IS_YEARS]] = 0
     return ColumnRecords(records, known.headers)
-
-
-def query_numbers(facts: QueryFacts, total_weight: float) -> QueryNumbers:
-    """Return what the kernel needs of a query; `total_weight` is the weight by rarity of all of its values."""
-    return QueryNumbers(
-        facts.header,
-        facts.companions,
-        facts.integers,
-        facts.n_values,
-        total_weight,
-        facts.is_unique,
-        facts.is_number,
-        facts.is_text,
-        facts.is_years,
-        facts.has_no_letters,
-        facts.is_generic,
-        facts.has_digits_alone,
-        facts.is_naming,
-        facts.is_measure,
-        facts.is_text_serial,
-    )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -28,8 +29,10 @@ from dfjoin.kernels.lists.usefulness import (
     SERIAL_SHARE,
     TABLE,
     ColumnRecords,
+    TableNumbers,
 )
 from dfjoin.kernels.ragged import expand_stretches
+from dfjoin.kernels.texts.header_relations import HeaderPlaces
 from dfjoin.kernels.texts.header_words import DIGITS, SHORT, HeaderWords
 from dfjoin.store.snapshot import Snapshot
 from dfjoin.store.table import is_mostly_null
@@ -83,28 +86,23 @@ class LakeFacts:
         self.number_share: NDArray[np.float64] = n_numbers / np.maximum(1, self.width)
         self.n_named: NDArray[np.int64] = np.bincount(self.table_of[self.names.joined != 0], minlength=self.n_tables)
         self._folders = pc.replace_substring_regex(tables.field("name"), r"[^/]*$", "")
-        self._by_header = np.argsort(self.names.joined, kind="stable")
-        self._sorted_headers = self.names.joined[self._by_header]
-        is_first = np.append(True, self._sorted_headers[1:] != self._sorted_headers[:-1])
-        number = np.empty(self.names.joined.size, np.int64)
-        number[self._by_header] = np.cumsum(is_first) - 1
-        headers = _chosen_headers(self.names, self._by_header[is_first[: number.size]])
+        by_header = np.argsort(self.names.joined, kind="stable")
+        self.sorted_headers: NDArray[np.uint64] = self.names.joined[by_header]
+        self.tables_by_header: NDArray[np.int32] = self.table_of[by_header]
+        is_first = np.append(True, self.sorted_headers[1:] != self.sorted_headers[:-1])
+        number = np.empty(by_header.size, np.int64)
+        number[by_header] = np.cumsum(is_first) - 1
+        headers = _chosen_headers(self.names, by_header[is_first[: number.size]])
         self.n_headers = headers.joined.size
         self.columns = ColumnRecords(_records(numbers, self.width, number), headers)
 
-    def _columns_named(self, headers: NDArray[np.uint64]) -> NDArray[np.int64]:
-        """Return the columns that have one of some headers, given as distinct hashes."""
-        starts = np.searchsorted(self._sorted_headers, headers)
-        ends = np.searchsorted(self._sorted_headers, headers, "right")
-        order = self._by_header
-        ranges = [order[start:end] for start, end in zip(starts.tolist(), ends.tolist(), strict=True) if end > start]
-        return np.concatenate(ranges) if ranges else np.empty(0, np.int64)
+    def table_numbers(self, series: NDArray[np.float64], folders: NDArray[np.int64]) -> TableNumbers:
+        """Return what the kernel that scores candidates needs of the tables."""
+        return TableNumbers(self.tables, self.n_named, series, self.number_share, folders)
 
-    def n_columns_named(self, headers: NDArray[np.uint64]) -> NDArray[np.int64]:
-        """Count the columns of each table that have one of some headers, given as distinct hashes."""
-        if not headers.size:
-            return np.zeros(self.n_tables, np.int64)
-        return np.bincount(self.table_of[self._columns_named(headers)], minlength=self.n_tables)
+    def header_places(self, folders: NDArray[np.int64], is_alive: NDArray[np.uint8]) -> HeaderPlaces:
+        """Return where the headers of the tables stand."""
+        return HeaderPlaces(self.sorted_headers, self.tables_by_header, self.n_named, folders, is_alive)
 
     @cached_property
     def listed(self) -> TableColumns:
@@ -219,31 +217,59 @@ def table_headers(snapshot: Snapshot, table: str) -> frozenset[int]:
     return frozenset(facts.names.joined[facts.first[number] : facts.first[number] + facts.width[number]].tolist())
 
 
-_SERIES: WeakKeyDictionary[Snapshot, list[NDArray[np.float64]]] = WeakKeyDictionary()
+@dataclass(frozen=True)
+class SnapshotTables:
+    """What is known of the tables of a snapshot, one entry of each list for a segment.
 
-
-def series_of(snapshot: Snapshot) -> list[NDArray[np.float64]]:
-    """Return for each table of each segment the logarithm of the number of tables of its family in the lake.
-
-    Tables that were removed do not count. Made once for as long as a snapshot is open. O(tables).
+    Parameters
+    ----------
+    numbers : list of TableNumbers
+        With the logarithm of the number of tables of the family of each in the lake; removed ones do not count.
+    places : list of HeaderPlaces
+    has_tables : ndarray of bool, shape (n_folders,)
+        Folders with a table that was not removed.
     """
-    series = _SERIES.get(snapshot)
-    if series is None:
+
+    numbers: list[TableNumbers]
+    places: list[HeaderPlaces]
+    has_tables: NDArray[np.bool_]
+
+
+_TABLES: WeakKeyDictionary[Snapshot, SnapshotTables] = WeakKeyDictionary()
+
+
+def tables_of(snapshot: Snapshot) -> SnapshotTables:
+    """Return what is known of the tables of a snapshot: made once for as long as it is open. O(tables)."""
+    tables = _TABLES.get(snapshot)
+    if tables is None:
         every = [facts_of(segment) for segment in snapshot.segments]
-        counts = [np.ones(0, np.float64)] * len(every)
-        if every:
-            families = np.concatenate([facts.family for facts in every])
-            alive = [alive_tables(segment, facts) for segment, facts in zip(snapshot.segments, every, strict=True)]
-            _, number = np.unique(families, return_inverse=True)
-            n_alive = np.bincount(number, weights=np.concatenate(alive))
-            ends = np.cumsum([facts.n_tables for facts in every])
-            counts = np.split(np.log(np.maximum(1.0, n_alive))[number], ends[:-1])
-        series = _SERIES.setdefault(snapshot, counts)
-    return series
+        alive = [_alive_tables(segment, facts) for segment, facts in zip(snapshot.segments, every, strict=True)]
+        ends = np.cumsum([facts.n_tables for facts in every])[:-1]
+        n_alive, family = _counted([facts.family for facts in every], alive)
+        series = np.split(np.log(np.maximum(1, n_alive))[family], ends)
+        n_alive, folder = _counted([facts.folder for facts in every], alive)
+        folders = np.split(folder, ends)
+        made = SnapshotTables(
+            [facts.table_numbers(*parts) for facts, *parts in zip(every, series, folders, strict=True)],
+            [facts.header_places(*parts) for facts, *parts in zip(every, folders, alive, strict=True)],
+            n_alive > 0,
+        )
+        tables = _TABLES.setdefault(snapshot, made)
+    return tables
 
 
-def alive_tables(segment: Segment, facts: LakeFacts) -> NDArray[np.float64]:
+def _counted(
+    keys: list[NDArray[np.uint64]], alive: list[NDArray[np.uint8]]
+) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """Count the tables of each key that are alive; return the counts, and the number of the key of each table."""
+    if not keys:
+        return np.ones(0), np.empty(0, np.int64)
+    _, number = np.unique(np.concatenate(keys), return_inverse=True)
+    return np.bincount(number, weights=np.concatenate(alive)), number
+
+
+def _alive_tables(segment: Segment, facts: LakeFacts) -> NDArray[np.uint8]:
     """Return 1 for each table of a segment that was not removed."""
     if segment.alive is None:
-        return np.ones(facts.n_tables)
-    return (np.bincount(facts.table_of, weights=segment.alive, minlength=facts.n_tables) > 0).astype(np.float64)
+        return np.ones(facts.n_tables, np.uint8)
+    return (np.bincount(facts.table_of, weights=segment.alive, minlength=facts.n_tables) > 0).astype(np.uint8)

@@ -11,12 +11,14 @@ from dfjoin.kernels.lists.usefulness import (
     N_SCORES,
     SCORE,
     ColumnRecords,
+    MetNames,
     TableNumbers,
     score_candidates,
 )
 from dfjoin.kernels.records import as_read_only
+from dfjoin.kernels.texts.header_relations import FrameHeaders
 from dfjoin.search.query import QueryColumn
-from dfjoin.search.usefulness.features import query_facts, query_numbers
+from dfjoin.search.usefulness.features import query_facts
 from dfjoin.search.usefulness.lake_facts import record_of
 from dfjoin.search.usefulness.model import model
 from dfjoin.values.header_meaning import headers_of
@@ -42,15 +44,12 @@ def score_pair(own: QueryColumn, theirs: QueryColumn, is_shared: NDArray[np.bool
     packed = as_read_only(values.data), as_read_only(values.offsets)
     weigh_values(*packed, is_shared.astype(np.int64), n_columns, np.ones(len(values), np.int64), weights)
     header, no_name = headers_of([theirs.name]), headers_of([""])
-    facts = query_facts(own)
-    one = np.zeros(1)
-    unmarked = np.zeros(1, np.uint8)
-    n_theirs, n_held = np.array([n_columns]), np.zeros(1, np.int64)
-    tables = TableNumbers(no_name, n_theirs, n_held, n_held, one, one, unmarked, unmarked.copy())
+    none = np.zeros(1, np.int64)
+    tables = TableNumbers(no_name, np.array([n_columns]), np.zeros(1), np.zeros(1), none)
     known = ColumnRecords(record_of(theirs.profile, len(theirs.values), theirs.is_unique), header)
-    numbers = query_numbers(facts, float(weights[:, WEIGHT].sum()) / SCALE)
+    lake = known, tables, FrameHeaders(none, none, np.zeros(1, np.uint8))
+    met = MetNames(np.zeros(1, np.uint8), np.zeros(1, np.uint8))
     features, out = np.empty((1, len(FEATURES))), np.empty((N_SCORES, 1))
-    sums = weights[is_shared].sum(axis=0, keepdims=True)
-    columns, marks = np.zeros(1, np.int64), np.zeros(1, np.uint8)
-    score_candidates(columns, sums, known, tables, numbers, marks, model().numbers, 0.0, features, out)
+    evidence = weights[is_shared].sum(axis=0, keepdims=True), float(weights[:, WEIGHT].sum()) / SCALE
+    score_candidates(none, evidence, lake, query_facts(own), model().numbers, 0.0, met, features, out)
     return float(out[SCORE, 0])

@@ -8,14 +8,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dfjoin.kernels.lists.evidence import Families, FoldedHits, fold_families
-from dfjoin.kernels.lists.usefulness import NOTHING_NEW, SCORE, USEFULNESS
+from dfjoin.kernels.lists.usefulness import NOTHING_NEW, SCORE, USEFULNESS, QueryFacts
 from dfjoin.search.exact.searcher import MatchedQuery
 from dfjoin.search.found import Found, Pool
 from dfjoin.search.hits import Hits, RankedHits, best_places, rank_hits
 from dfjoin.search.params import SearchParams
 from dfjoin.search.query import QueryColumn
 from dfjoin.search.usefulness.features import (
-    QueryFacts,
     SharedEvidence,
     evidence_of,
     families_of,

@@ -13,9 +13,10 @@ from numpy.typing import NDArray
 
 from dfjoin.index.segment import Segment
 from dfjoin.kernels.lists.evidence import list_new_columns
+from dfjoin.kernels.lists.usefulness import QueryFacts
 from dfjoin.kernels.records import as_read_only
 from dfjoin.search.hits import Hits
-from dfjoin.search.usefulness.features import QueryFacts, SharedEvidence
+from dfjoin.search.usefulness.features import SharedEvidence
 from dfjoin.search.usefulness.lake_facts import facts_of
 
 

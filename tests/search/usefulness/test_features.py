@@ -13,7 +13,7 @@ from dfjoin.search.params import search_params
 from dfjoin.search.query import make_query
 from dfjoin.search.usefulness import features
 from dfjoin.search.usefulness.features import count_evidence, features_of, query_facts, scores_of
-from dfjoin.search.usefulness.lake_facts import facts_of, series_of
+from dfjoin.search.usefulness.lake_facts import facts_of, tables_of
 from dfjoin.search.usefulness.model import model
 from tests.oracles import usefulness as oracle
 
@@ -132,11 +132,12 @@ def test_the_bound_of_a_score_knows_each_feature_of_it(lake):
     n_bounded = 0
     for frame in FRAMES.values():
         for label in frame:
-            for _, inputs in features._by_segment(*asked(lake, pd.DataFrame(frame), label)):
+            for _, inputs in features._by_segment(*asked(lake, pd.DataFrame(frame), label), model().numbers, 2.0):
+                sums, weight = inputs.evidence
                 for i in range(inputs.columns.size):
-                    one = inputs._replace(columns=inputs.columns[i : i + 1], sums=inputs.sums[i : i + 1])
+                    one = inputs._replace(columns=inputs.columns[i : i + 1], evidence=(sums[i : i + 1], weight))
                     known, scores = np.full((1, len(FEATURES)), np.nan), np.empty((N_SCORES, 1))
-                    score_candidates(*one, model().numbers, 2.0, known, scores)
+                    score_candidates(*one, known, scores)
                     if scores[GAIN, 0] == 0:
                         n_bounded += 1
                         of_score = model().numbers.score.chosen
@@ -149,15 +150,10 @@ def test_a_query_without_values_has_no_candidates_and_no_features(lake):
         assert computed(lake, pd.DataFrame({"a": pd.Series(values, dtype=object)}), "a") == {}
 
 
-def test_the_facts_of_a_segment_are_made_once_and_name_its_columns(build):
+def test_the_facts_of_a_segment_are_made_once(build):
     segment = build({name: pd.DataFrame(columns) for name, columns in TABLES.items()}).snapshot.segments[0]
     facts = facts_of(segment)
     assert facts_of(segment) is facts and facts.n_tables == len(TABLES)
-    town = facts.names.joined[segment.catalog.numbers["position"] >= 0]
-    own = np.unique(town)
-    assert facts.n_columns_named(own).tolist() == facts.width.tolist()
-    assert not facts.n_columns_named(np.array([7], np.uint64)).any()
-    assert not facts.n_columns_named(np.empty(0, np.uint64)).any()
 
 
 @pytest.mark.parametrize(
@@ -182,8 +178,8 @@ def test_tables_of_one_family_are_counted_over_all_segments_without_removed_ones
     lake = build(dict(list(frames.items())[:3]) | {"other": pd.DataFrame({"a": ["a", "x"]})})
     lake.add(dict(list(frames.items())[3:]), engine="inline", progress=False)
     lake.remove("s/2018")
-    first, second = series_of(lake.snapshot)
-    assert series_of(lake.snapshot) is series_of(lake.snapshot)
+    first, second = (one.series for one in tables_of(lake.snapshot).numbers)
+    assert tables_of(lake.snapshot) is tables_of(lake.snapshot)
     names = [t for segment in lake.snapshot.segments for t in segment.catalog.table_names()]
     told = dict(zip(names, np.concatenate([first, second]).tolist(), strict=True))
     assert {name: round(math.exp(value)) for name, value in told.items() if name != "s/2018"} == {

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from dfjoin.search.usefulness.features import frame_headers
-from dfjoin.search.usefulness.lake_facts import facts_of
+from dfjoin.search.usefulness.lake_facts import facts_of, tables_of
 from dfjoin.values.header_meaning import headers_of
 
 HEADERS = {
@@ -35,8 +35,10 @@ def computed(lake, own, companions):
     snapshot = lake.snapshot
     names = [t for segment in snapshot.segments for t in segment.catalog.table_names()]
     hashes = np.unique(headers_of(companions).joined) if companions else np.empty(0, np.uint64)
-    parts = frame_headers(snapshot, headers_of([own]).joined, hashes)
-    arrays = [np.concatenate([getattr(p, a) for p in parts]) for a in ("n_held", "n_named", "is_near")]
+    parts = frame_headers(snapshot, int(headers_of([own]).joined[0]), hashes)
+    folders = [places.folders for places in tables_of(snapshot).places]
+    arrays = [np.concatenate([getattr(p, a) for p in parts]) for a in ("n_held", "n_named")]
+    arrays.append(np.concatenate([p.is_near[one] for p, one in zip(parts, folders, strict=True)]))
     arrays.insert(
         2, np.concatenate([facts_of(segment).n_named for segment in snapshot.segments]) - arrays[0] - arrays[1]
     )
