@@ -46,10 +46,10 @@ class Hits:
     def __len__(self) -> int:
         return self.columns.size
 
-    def take(self, positions: NDArray[np.int64]) -> Hits:
-        """Return some of the hits, in the order of `positions`."""
-        taken: dict[str, Any] = {name: getattr(self, name)[positions] for name in _HIT_FIELDS}
-        return Hits(**taken)
+    def take(self, positions: NDArray[np.int64], is_ranked: bool = False) -> Hits:
+        """Return some of the hits, in the order of `positions`, which may be that of results."""
+        counts = self.matched[positions], self.matched_rows[positions], self.cardinality[positions]
+        return Hits(self.segments[positions], self.columns[positions], *counts, self.errors[positions], is_ranked)
 
     def by_segment(self) -> Iterator[tuple[int, NDArray[np.int64] | slice]]:
         """Yield the number of each segment, and the places of its columns. O(n) for each segment."""

@@ -26,7 +26,7 @@ from dfjoin.search.exact.searcher import MatchedQuery
 from dfjoin.search.params import search_params
 from dfjoin.search.query import make_query
 from dfjoin.search.usefulness import features
-from dfjoin.search.usefulness.features import count_evidence, families_of, features_of, query_facts
+from dfjoin.search.usefulness.features import count_evidence, features_of, folded_of, query_facts
 from dfjoin.search.usefulness.model import MODEL_FILE, LinearModel, UsefulnessModel, model
 from tests.benchmarks.number_cases import number_cases
 
@@ -97,7 +97,7 @@ def _candidates(lake, frame: pd.DataFrame, label, own_table: str) -> pd.DataFram
         evidence.hits.cardinality,
         len(query.values),
     )
-    rows["family"], rows["content"] = families_of(snapshot, evidence.hits)
+    rows["family"], rows["content"], *_ = folded_of(snapshot, evidence.hits, np.arange(len(rows))).T
     rows["kind"] = _kind_of(query)
     return rows[rows["table"] != own_table]
 

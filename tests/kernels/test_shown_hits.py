@@ -3,16 +3,21 @@
 import numpy as np
 import pytest
 
-from dfjoin.kernels.lists.evidence import Families, FoldedHits, TableColumns, fold_families, list_new_columns
+from dfjoin.kernels.lists.evidence import (
+    N_ROWS,
+    NAME,
+    Families,
+    FoldedHits,
+    TableColumns,
+    fold_families,
+    list_new_columns,
+)
 
-COUNTED = ("useful", "matched", "n_rows")
 
-
-def naive_fold(order, hits, limit):
-    """Families as lists of places, and the places of each of which one stands first."""
-    keys, number, found = list(zip(hits.family.tolist(), hits.content.tolist(), strict=True)), {}, []
-    rest = set(range(len(keys)))
-    for place in order:
+def naive_fold(hits, limit):
+    """Families as lists of places, the one first that stands for each, and the places that were read."""
+    keys, number, found, read = [tuple(row[:2]) for row in hits.columns.tolist()], {}, [], []
+    for place in sorted(range(len(keys)), key=lambda p: naive_key(p, hits)):
         family, content = keys[place]
         known = number.get(family, number.get(content))
         if known is None:
@@ -22,40 +27,50 @@ def naive_fold(order, hits, limit):
             found.append([])
         number[family] = number[content] = known
         found[known].append(place)
-        rest.remove(place)
+        read.append(place)
+    rest = set(range(len(keys))) - set(read)
     for part in (0, 1):
         for place in sorted(rest):
             if keys[place][part] in number:
                 found[number[keys[place][part]]].append(place)
                 rest.remove(place)
-    return found, [naive_first(own, hits) for own in found]
+    for own in found:
+        own.insert(0, own.pop(own.index(naive_first(own, hits))))
+    return found, read
+
+
+def naive_key(p, hits):
+    return -hits.useful[p], -hits.matched[p], hits.cardinality[p], hits.columns[p, NAME]
 
 
 def naive_first(own, hits):
     near = [p for p in own if hits.useful[p] >= 0.95 * max(hits.useful[q] for q in own)]
     near = [p for p in near if hits.matched[p] == max(hits.matched[q] for q in near)][:200]
-    return [p for p in near if hits.n_rows[p] == max(hits.n_rows[q] for q in near)]
+    near = [p for p in near if hits.columns[p, N_ROWS] == max(hits.columns[q, N_ROWS] for q in near)]
+    return max(near, key=lambda p: hits.columns[p, NAME])
 
 
-def fold(order, hits, limit):
-    n, size = hits.useful.size, 1 << int(4 * order.size + 15).bit_length()
-    indptr, members, first, n_first = np.zeros(limit + 1, np.int64), np.full(n, -1), np.full(n, -1), np.full(limit, -1)
-    keys, numbers = np.empty(size, np.uint64), np.zeros(size, np.int32)
-    families = Families(indptr, members, first, n_first, np.zeros(n, np.int32), keys, numbers)
-    n_families = fold_families(order, hits, limit, families)
+def fold(hits, limit):
+    n, size = hits.useful.size, 1 << int(4 * hits.useful.size + 15).bit_length()
+    indptr, members, heap = np.zeros(limit + 1, np.int64), np.full(n, -1), np.full(n, -1)
+    families = Families(
+        indptr, members, heap, np.zeros(n, np.int32), np.empty(size, np.int64), np.zeros(size, np.int32)
+    )
+    n_families, n_read = fold_families(hits, limit, families)
     ends = indptr[: n_families + 1].tolist()
-    spans = list(zip(ends, ends[1:], strict=False))
     assert ends[0] == 0
-    found = [members[a:b].tolist() for a, b in spans]
-    firsts = [first[a : a + m].tolist() for (a, _), m in zip(spans, n_first.tolist(), strict=False)]
-    return found, [[own[i] for i in heads] for own, heads in zip(found, firsts, strict=True)]
+    return [members[a:b].tolist() for a, b in zip(ends, ends[1:], strict=False)], heap[::-1][:n_read].tolist()
+
+
+def hits_of(useful, matched, cardinality, *columns):
+    counts = np.array(matched, np.int64), np.array(cardinality, np.int64)
+    return FoldedHits(np.array(useful, float), *counts, np.column_stack(columns).astype(np.int64))
 
 
 def some_hits(rng, n, n_keys):
-    useful = np.round(rng.random(n), 1)
-    matched, n_rows = (rng.integers(1, 4, n) for _ in range(2))
-    family, content = (rng.integers(0, n_keys, n).astype(np.uint64) << np.uint64(shift) for shift in (0, 40))
-    return FoldedHits(useful, matched, n_rows, family, content)
+    matched, cardinality, n_rows = (rng.integers(1, 4, n) for _ in range(3))
+    family, content = (rng.integers(0, n_keys, n) << shift for shift in (0, 40))
+    return hits_of(np.round(rng.random(n), 1), matched, cardinality, family, content, n_rows, rng.permutation(n))
 
 
 @pytest.mark.parametrize("n", [0, 1, 7, 60, 400])
@@ -63,22 +78,20 @@ def some_hits(rng, n, n_keys):
 @pytest.mark.parametrize("limit", [1, 3, 1000])
 def test_families_are_those_of_a_plain_loop(rng, n, n_keys, limit):
     hits = some_hits(rng, n, n_keys)
-    order = np.lexsort((np.arange(n), -hits.useful))
-    for read in (order, order[: n // 2]):
-        assert fold(read, hits, min(limit, read.size)) == naive_fold(read.tolist(), hits, limit)
+    assert fold(hits, min(limit, n)) == naive_fold(hits, min(limit, n))
 
 
 def test_a_shared_content_joins_two_families_from_there_on():
-    hits = FoldedHits(
-        np.ones(4), np.ones(4, np.int64), np.arange(4), *np.array([[1, 2, 2, 1], [8, 9, 8, 9]], np.uint64)
-    )
-    assert fold(np.arange(4), hits, 4) == ([[0, 3], [1, 2]], [[3], [2]])
+    ones = np.ones(4)
+    hits = hits_of(ones, ones, ones, [1, 2, 2, 1], [8, 9, 8, 9], range(4), range(4))
+    assert fold(hits, 4) == ([[3, 0], [2, 1]], [0, 1, 2, 3])
 
 
 def test_rows_of_two_hundred_members_that_share_the_most_are_compared():
-    matched = np.where(np.arange(300) == 5, 1, 2)
-    hits = FoldedHits(np.ones(300), matched, np.arange(300), *np.ones((2, 300), np.uint64))
-    assert fold(np.arange(300), hits, 1) == ([list(range(300))], [[200]])
+    ones, matched = np.ones(300), np.where(np.arange(300) == 5, 1, 2)
+    hits = hits_of(ones, matched, ones, ones, ones, range(300), range(300))
+    own = [p for p in range(300) if p != 5] + [5]
+    assert fold(hits, 1) == ([[own[199], *own[:199], *own[200:]]], own)
 
 
 def naive_new_columns(column, tables, known, limit):

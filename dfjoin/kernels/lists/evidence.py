@@ -356,31 +356,34 @@ _MOST_COMPARED = 200
 """Members of a family that may stand first, as far as their rows and names are compared."""
 
 
+FAMILY, CONTENT, N_ROWS, NAME = range(4)
+"""Columns of `FoldedHits.columns`: what columns of one name in tables of one family share, and in tables of the same
+content; the rows of the column's table; its place among all columns of the lake by the names of table and column."""
+
+
 class FoldedHits(NamedTuple):
-    """What is known of each candidate: usefulness, what it is ranked by, rows, and what its family shares."""
+    """What is known of each candidate: usefulness, what it is ranked by, distinct values, and FAMILY to NAME."""
 
     useful: NDArray[np.float64]
     matched: NDArray[np.int64]
-    n_rows: NDArray[np.int64]
-    family: NDArray[np.uint64]
-    content: NDArray[np.uint64]
+    cardinality: NDArray[np.int64]
+    columns: NDArray[np.int64]
 
 
 class Families(NamedTuple):
     """Receives the families; `indptr`, `owner` and `numbers` are zeros at first.
 
-    Family f is ``members[indptr[f] : indptr[f + 1]]``, in the order of candidates; one of the first ``n_first[f]``
-    entries of `first` from ``indptr[f]`` on, counted from its first member, stands for it. `keys` and `numbers`, both
-    a power of two long, are a hash table of the families, and `owner` has the family of each candidate that was not
-    folded yet, from 1 on.
+    Family f is ``members[indptr[f] : indptr[f + 1]]``, the one that stands for it first, then the others in the order
+    of candidates. `heap` has room for all candidates; those that were read are its last ones, the best last. `keys` and
+    `numbers`, both a power of two long, are a hash table of the families, and `owner` has the family of each candidate
+    that was not folded yet, from 1 on.
     """
 
     indptr: NDArray[np.int64]
     members: NDArray[np.int64]
-    first: NDArray[np.int64]
-    n_first: NDArray[np.int64]
+    heap: NDArray[np.int64]
     owner: NDArray[np.int32]
-    keys: NDArray[np.uint64]
+    keys: NDArray[np.int64]
     numbers: NDArray[np.int32]
 
 
@@ -400,13 +403,71 @@ class TableColumns(NamedTuple):
 
 
 @njit_inner
+def _is_before(one, other, hits):
+    """Tell whether a candidate comes before another one: usefulness, matched, fewer distinct values, the name."""
+    if hits.useful[one] != hits.useful[other]:
+        return hits.useful[one] > hits.useful[other]
+    if hits.matched[one] != hits.matched[other]:
+        return hits.matched[one] > hits.matched[other]
+    if hits.cardinality[one] != hits.cardinality[other]:
+        return hits.cardinality[one] < hits.cardinality[other]
+    return hits.columns[one, NAME] < hits.columns[other, NAME]
+
+
+@njit_inner
+def _sift(heap, at, size, hits):
+    """Move an entry of a heap down until the best candidate below it is no better."""
+    moving = heap[at]
+    while 2 * at + 1 < size:
+        below = 2 * at + 1
+        if below + 1 < size and _is_before(heap[below + 1], heap[below], hits):
+            below += 1
+        if _is_before(moving, heap[below], hits):
+            break
+        heap[at] = heap[below]
+        at = below
+    heap[at] = moving
+
+
+@njit_inner
 def _slot_of(key, families):
     """Return the slot of the hash table that has a key, or the empty one that it may have."""
     mask = np.int64(families.keys.shape[0] - 1)
-    slot = np.int64(key) & mask
+    slot = key & mask
     while families.numbers[slot] != 0 and families.keys[slot] != key:
         slot = (slot + 1) & mask
     return slot
+
+
+@njit_inner
+def _read_families(hits, limit, families):
+    """Read candidates, the best first, until one would be of a further family; return how many were read, and found."""
+    n, owner, numbers = hits.useful.shape[0], families.owner, families.numbers
+    heap = families.heap
+    for at in range(n):
+        heap[at] = at
+    for at in range(n // 2 - 1, -1, -1):
+        _sift(heap, at, n, hits)
+    n_families = 0
+    for i in range(n):
+        best = heap[0]
+        family, content = hits.columns[best, FAMILY], hits.columns[best, CONTENT]
+        number = numbers[_slot_of(family, families)]
+        if number == 0:
+            number = numbers[_slot_of(content, families)]
+        if number == 0:
+            if n_families == limit:
+                return i, n_families
+            n_families += 1
+            number = np.int32(n_families)
+        for key in (family, content):
+            slot = _slot_of(key, families)
+            families.keys[slot], numbers[slot] = key, number
+        owner[best] = number
+        last = n - 1 - i
+        heap[0], heap[last] = heap[last], best
+        _sift(heap, 0, last, hits)
+    return n, n_families
 
 
 @njit_inner
@@ -419,13 +480,13 @@ def _add_member(place, families):
 
 
 @njit_inner
-def _list_first(start, end, hits, families):
-    """List the members of a family of which one stands for it; return how many they are."""
-    least = _NEARLY_BEST * hits.useful[families.members[start]]
-    most_matched, most_rows, n_compared, n = np.int64(-1), np.int64(-1), np.int64(0), np.int64(0)
+def _put_first(start, end, hits, members):
+    """Put the member first that stands for a family."""
+    least = _NEARLY_BEST * hits.useful[members[start]]
+    most_matched, most_rows, n_compared, first = np.int64(-1), np.int64(-1), np.int64(0), start
     for i in range(start, end):
-        place = families.members[i]
-        matched, n_rows = hits.matched[place], hits.n_rows[place]
+        place = members[i]
+        matched, n_rows = hits.matched[place], hits.columns[place, N_ROWS]
         if hits.useful[place] < least or matched < most_matched:
             continue
         if matched > most_matched:
@@ -433,21 +494,20 @@ def _list_first(start, end, hits, families):
         n_compared += 1
         if n_compared > _MOST_COMPARED or n_rows < most_rows:
             continue
-        if n_rows > most_rows:
-            most_rows, n = n_rows, np.int64(0)
-        families.first[start + n] = i - start
-        n += 1
-    return n
+        if n_rows > most_rows or hits.columns[place, NAME] > hits.columns[members[first], NAME]:
+            most_rows, first = n_rows, i
+    head = members[first]
+    for i in range(first, start, -1):
+        members[i] = members[i - 1]
+    members[start] = head
 
 
 @njit_lean
-def fold_families(order, hits, limit, families):
+def fold_families(hits, limit, families):
     """Fold candidates into families, in the order of their most useful members.
 
     Parameters
     ----------
-    order : ndarray of int64, shape (m,)
-        Candidates, the most useful first; may lack some, which are no more useful.
     hits : FoldedHits
     limit : int
         Families at most.
@@ -455,38 +515,25 @@ def fold_families(order, hits, limit, families):
 
     Returns
     -------
-    int
-        Families.
+    n_families, n_read : int
+        Families, and candidates that were read.
 
     Notes
     -----
-    Candidates are of one family if they share `family` or `content`, also by others between them. Those that are not
-    read, as they follow the last family or `order` lacks them, are put behind the members of the families that were
-    found: first all that share the former, then the others. First stands a member of those that share the most values
-    of the nearly best ones, and have the most rows. O(n) expected.
+    Candidates are of one family if they share FAMILY or CONTENT, also by others between them. They are taken from a
+    heap, the most useful first, those that share the most first among equals, then those with the fewest values, then
+    by name; the rest follows the last family. Those of the rest that belong to a family are put behind its members in
+    their own order: first all that share FAMILY, then the others. First stands a member of those that share the most
+    values of the nearly best ones, and have the most rows, by name the last one. O(n) expected, and O(log n) for each
+    candidate that is read.
     """
-    n_families, n_read = 0, 0
     indptr, numbers, owner = families.indptr, families.numbers, families.owner
-    for i in range(order.shape[0]):
-        family, content = hits.family[order[i]], hits.content[order[i]]
-        number = numbers[_slot_of(family, families)]
-        if number == 0:
-            number = numbers[_slot_of(content, families)]
-        if number == 0:
-            if n_families == limit:
-                break
-            n_families += 1
-            number = np.int32(n_families)
-        for key in (family, content):
-            slot = _slot_of(key, families)
-            families.keys[slot], numbers[slot] = key, number
-        owner[order[i]] = number
-        n_read += 1
+    n_read, n_families = _read_families(hits, limit, families)
     for place in range(owner.shape[0]):
         if owner[place] == 0:
-            owner[place] = numbers[_slot_of(hits.family[place], families)]
+            owner[place] = numbers[_slot_of(hits.columns[place, FAMILY], families)]
         if owner[place] == 0:
-            owner[place] = numbers[_slot_of(hits.content[place], families)]
+            owner[place] = numbers[_slot_of(hits.columns[place, CONTENT], families)]
         if owner[place] != 0:
             indptr[owner[place]] += 1
     end = np.int64(0)
@@ -494,16 +541,16 @@ def fold_families(order, hits, limit, families):
         end += indptr[family]
         indptr[family] = end - indptr[family]
     for i in range(n_read):
-        _add_member(order[i], families)
+        _add_member(families.heap[owner.shape[0] - 1 - i], families)
     for place in range(owner.shape[0]):
-        if owner[place] != 0 and numbers[_slot_of(hits.family[place], families)] != 0:
+        if owner[place] != 0 and numbers[_slot_of(hits.columns[place, FAMILY], families)] != 0:
             _add_member(place, families)
     for place in range(owner.shape[0]):
         if owner[place] != 0:
             _add_member(place, families)
     for family in range(n_families):
-        families.n_first[family] = _list_first(indptr[family], indptr[family + 1], hits, families)
-    return n_families
+        _put_first(indptr[family], indptr[family + 1], hits, families.members)
+    return n_families, n_read
 
 
 @njit_lean

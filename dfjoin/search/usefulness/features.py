@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from dfjoin.kernels.lists.evidence import (
     COUNT,
     N_SUMS,
+    NAME,
     ROWS,
     SCALE,
     WEIGHT,
@@ -459,26 +460,16 @@ def _by_segment(
         yield places, _KernelInputs(columns, (own.sums, own.total_weight), lake, facts, model, smallest, met)
 
 
-def families_of(snapshot: Snapshot, hits: Hits) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
-    """Return what candidates share that count as one hit.
-
-    Parameters
-    ----------
-    snapshot : Snapshot
-    hits : Hits
-
-    Returns
-    -------
-    family : ndarray of uint64, shape (n,)
-        The same for columns of one name in tables of one family, see `LakeFacts.family`.
-    content : ndarray of uint64, shape (n,)
-        The same for columns of one name in tables of the same content.
-    """
-    family, content = np.empty(len(hits), np.uint64), np.empty(len(hits), np.uint64)
-    for number, own in hits.by_segment():
-        known, columns = facts_of(snapshot.segments[number]), hits.columns[own]
-        family[own], content[own] = known.column_family[columns], known.column_content[columns]
-    return family, content
+def folded_of(snapshot: Snapshot, hits: Hits, places: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return what decides the families of some candidates and their order among equals, see `FoldedHits`."""
+    columns, folded = hits.columns[places], tables_of(snapshot).folded
+    if len(folded) == 1:
+        return folded[0][columns]
+    segments = hits.segments[places]
+    found = np.empty((places.size, NAME + 1), np.int64)
+    for number in np.flatnonzero(np.bincount(segments)).tolist():
+        found[segments == number] = folded[number][columns[segments == number]]
+    return found
 
 
 def _records_of_points(known: ColumnRecords, columns: NDArray[np.int64], sizes: NDArray[np.int64]) -> ColumnRecords:

@@ -8,13 +8,14 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 import numpy as np
+import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from dfjoin.index.catalog import KINDS
 from dfjoin.index.segment import Segment
 from dfjoin.kernels.hashing import K1, hash_values
-from dfjoin.kernels.lists.evidence import TableColumns
+from dfjoin.kernels.lists.evidence import CONTENT, FAMILY, N_ROWS, NAME, TableColumns
 from dfjoin.kernels.lists.usefulness import (
     CARDINALITY,
     HEADER,
@@ -54,6 +55,7 @@ _OF_NUMBERS = 2
 _FEW_COLUMNS = 5
 _NUMBER = np.uint64(1)
 _SHIFT = np.uint64(29)
+_BITS_OF_COLUMN = 32
 _SEED = np.uint64(7)
 
 
@@ -132,15 +134,21 @@ class LakeFacts:
         family = (schema ^ (schema >> _SHIFT)) * K1 + (of_name ^ (of_name >> _SHIFT)) * K1 * K1 + self.folder
         return family ^ (family >> _SHIFT)
 
-    @cached_property
-    def column_family(self) -> NDArray[np.uint64]:
-        """A number for each column that columns of one name in tables of one family share."""
-        return self.family[self.table_of] + self.names.joined
+    def folded(self, table_ranks: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return what decides the family of each column, and its order among equals, see `FoldedHits`.
 
-    @cached_property
-    def column_content(self) -> NDArray[np.uint64]:
-        """A number for each column that columns of one name in tables of the same content share."""
-        return self.fingerprint[self.table_of] + self.names.joined
+        Parameters
+        ----------
+        table_ranks : ndarray of int64, shape (n_tables,)
+            Place of each table among all tables of the lake by name.
+        """
+        headers, n_columns = self.names.joined, self.table_of.size
+        folded = np.empty((n_columns, NAME + 1), np.int64)
+        folded[:, FAMILY] = (self.family[self.table_of] + headers).view(np.int64)
+        folded[:, CONTENT] = (self.fingerprint[self.table_of] + headers).view(np.int64)
+        folded[:, N_ROWS] = self._numbers["n_rows"]
+        folded[:, NAME] = (table_ranks[self.table_of] << _BITS_OF_COLUMN) + np.arange(n_columns)
+        return folded
 
 
 def _kinds_of(numbers: dict[str, NDArray[Any]]) -> NDArray[np.int8]:
@@ -219,19 +227,22 @@ def table_headers(snapshot: Snapshot, table: str) -> frozenset[int]:
 
 @dataclass(frozen=True)
 class SnapshotTables:
-    """What is known of the tables of a snapshot, one entry of each list for a segment.
+    """What is known of the tables and columns of a snapshot, one entry of each list for a segment.
 
     Parameters
     ----------
     numbers : list of TableNumbers
         With the logarithm of the number of tables of the family of each in the lake; removed ones do not count.
     places : list of HeaderPlaces
+    folded : list of ndarray of int64
+        Of each column, see `FoldedHits`.
     has_tables : ndarray of bool, shape (n_folders,)
         Folders with a table that was not removed.
     """
 
     numbers: list[TableNumbers]
     places: list[HeaderPlaces]
+    folded: list[NDArray[np.int64]]
     has_tables: NDArray[np.bool_]
 
 
@@ -252,10 +263,21 @@ def tables_of(snapshot: Snapshot) -> SnapshotTables:
         made = SnapshotTables(
             [facts.table_numbers(*parts) for facts, *parts in zip(every, series, folders, strict=True)],
             [facts.header_places(*parts) for facts, *parts in zip(every, folders, alive, strict=True)],
+            [facts.folded(ranks) for facts, ranks in zip(every, _ranks_by_name(snapshot), strict=True)],
             n_alive > 0,
         )
         tables = _TABLES.setdefault(snapshot, made)
     return tables
+
+
+def _ranks_by_name(snapshot: Snapshot) -> list[NDArray[np.int64]]:
+    """Return the place of each table of each segment among all tables by name; a segment has them in this order."""
+    names = [segment.catalog.tables().field("name") for segment in snapshot.segments]
+    if len(names) < 2:
+        return [np.arange(len(one)) for one in names]
+    ranks = np.empty(sum(map(len, names)), np.int64)
+    ranks[pc.sort_indices(pa.chunked_array(names)).to_numpy()] = np.arange(ranks.size)
+    return np.split(ranks, np.cumsum([len(one) for one in names])[:-1])
 
 
 def _counted(

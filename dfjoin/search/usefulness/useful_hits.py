@@ -29,12 +29,11 @@ class Usefulness:
     score, usefulness : ndarray of float64, shape (n,)
     is_copy : ndarray of bool, shape (n,)
         The candidate's table is a copy of the frame.
-    n_similar : ndarray of int64, shape (n,)
-        Other columns of its family.
+    indptr, members : ndarray of int64
+        The family of hit i, as places among all candidates that were ranked, is ``members[indptr[i] : indptr[i + 1]]``,
+        the hit first.
     evidence : SharedEvidence
         Of all candidates that were ranked.
-    members : list of ndarray of int64
-        The places of the family of each hit among these, the hit first.
     every_score, every_usefulness : ndarray of float64
         Of all candidates that were ranked; of those that may not be shown any smaller score.
     facts : QueryFacts
@@ -46,9 +45,9 @@ class Usefulness:
     score: NDArray[np.float64]
     usefulness: NDArray[np.float64]
     is_copy: NDArray[np.bool_]
-    n_similar: NDArray[np.int64]
+    indptr: NDArray[np.int64]
+    members: NDArray[np.int64]
     evidence: SharedEvidence
-    members: list[NDArray[np.int64]]
     every_score: NDArray[np.float64]
     every_usefulness: NDArray[np.float64]
     facts: QueryFacts
@@ -57,11 +56,16 @@ class Usefulness:
     @property
     def places(self) -> list[int]:
         """The place of each hit among the candidates that were ranked."""
-        return [int(one[0]) for one in self.members]
+        return self.members[self.indptr[:-1]].tolist()
+
+    @property
+    def n_similar(self) -> NDArray[np.int64]:
+        """Other columns of the family of each hit."""
+        return np.diff(self.indptr) - 1
 
     def family(self, segments: Sequence[Segment], place: int) -> pd.DataFrame:
         """Return the members of the family of a hit, see `JoinCandidates.similar`."""
-        members = self.members[place]
+        members = self.members[self.indptr[place] : self.indptr[place + 1]]
         hits = self.evidence.hits.take(members)
         names = [
             segments[number].catalog.names_of(np.array([column]))
