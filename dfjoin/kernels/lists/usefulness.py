@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dfjoin.kernels.lists.evidence import BITS, COUNT, REFERENCE_COLUMNS, SCALE, SPREAD, WEIGHT
-from dfjoin.kernels.numba._compile import njit_inlined, njit_inner, njit_lean
+from dfjoin.kernels.numba._compile import njit_inlined, njit_inner, njit_lean, prefetch
 from dfjoin.kernels.sorting import is_member, lower_bound
 from dfjoin.kernels.texts.header_relations import (
     ALIKE,
@@ -18,7 +18,8 @@ from dfjoin.kernels.texts.header_relations import (
     IN_TABLE,
     IS_MEASURE,
     IS_NAMING,
-    OF_TABLE,
+    JOINED,
+    NAMES_TABLE,
     SAME,
     header_marks,
     is_identifier,
@@ -52,6 +53,15 @@ _EVEN = 0.5
 
 _ANY_NUMBER = 1e9
 """Stands for a count that is not known, where no count is larger."""
+
+_BELOW = 6e-7
+"""A score that is this much below another one is not rounded to it."""
+
+_ROOM = 1e-9
+"""Taken from the odds that a bound has to reach, of which the parts are added up in another order."""
+
+_AHEAD = 8
+"""Candidates whose records are fetched before they are read."""
 
 _PARTS = 1e6
 """Scores are rounded to one part in this many."""
@@ -154,26 +164,20 @@ same_folder              the candidate's table lies in the folder of the table w
 """
 
 
-_NAMED = (
-    AT.same_specific_header,
-    AT.disjoint_headers,
-    AT.header_in_table_name,
-    AT.header_elsewhere,
-    AT.no_letters_same_header,
-    AT.unnamed_numbers,
-    AT.similar_size,
-    AT.refers,
-    AT.same_key_header,
-    AT.alike_header,
-    AT.names_key,
-    AT.measured,
-    AT.other_headers,
-    AT.same_folder,
-)
-"""Features that only names, or the table, tell, as far as the score has them."""
+OF_TABLE = (AT.header_in_table_name, AT.header_elsewhere, AT.other_headers, AT.same_folder)
+"""Features that only the table tells, as far as the score has them."""
 
 _OF_NUMBERS = (AT.similar_size, AT.refers, AT.same_key_header, AT.alike_header, AT.names_key, AT.measured)
-"""Those of them that are zero where the query and the candidate are not both numbers."""
+"""Those that only headers tell and that are zero where the query and the candidate are not both numbers."""
+
+OF_HEADER = (
+    AT.same_specific_header,
+    AT.disjoint_headers,
+    AT.no_letters_same_header,
+    AT.unnamed_numbers,
+    *_OF_NUMBERS,
+)
+"""Features that only headers tell, as far as the score has them."""
 
 _OF_KEYS = (AT.similar_size, AT.refers, AT.names_key)
 """Those of them that are larger, or the same, where the candidate is the key of its table."""
@@ -183,11 +187,12 @@ class ColumnRecords(NamedTuple):
     """What a search needs of each column of a segment, side by side, and the names that they have.
 
     `records` has the columns CARDINALITY to HEADER; HEADER is the number of a distinct header, of which `headers` are
-    the words.
+    the words, and `briefs` what is looked at first, see `write_briefs`.
     """
 
     records: NDArray[np.float64]
     headers: HeaderWords
+    briefs: NDArray[np.uint64]
 
 
 class TableNumbers(NamedTuple):
@@ -198,6 +203,7 @@ class TableNumbers(NamedTuple):
     """
 
     names: HeaderWords
+    briefs: NDArray[np.uint64]
     n_columns: NDArray[np.int64]
     series: NDArray[np.float64]
     number_share: NDArray[np.float64]
@@ -211,21 +217,23 @@ class MetNames(NamedTuple):
     tables: NDArray[np.uint8]
 
 
-class ModelPart(NamedTuple):
-    """A logistic regression: the columns of its features, their means, one over their scales, and their weights."""
-
-    chosen: NDArray[np.int64]
-    means: NDArray[np.float64]
-    rates: NDArray[np.float64]
-    weights: NDArray[np.float64]
-    bias: float
+PLACE_OF, MEAN, RATE, WEIGHT_OF = range(4)
+"""Columns of the features of a logistic regression: the column of each in `FEATURES`, its mean, one over its scale, and
+its weight. The first row has the bias in place of a weight."""
 
 
 class ModelNumbers(NamedTuple):
-    """The published model, see `UsefulnessModel`; `most` is 1 for features that raise the score, else 0."""
+    """The published model, see `UsefulnessModel`; `most` is 1 for features that raise the score, else 0.
 
-    score: ModelPart
-    brings: ModelPart
+    `score` and `brings` are logistic regressions; `by_values`, `by_header` and `by_table` the parts of the former that
+    are known without a name, that only headers tell, and that only the table tells; their biases add up to its bias.
+    """
+
+    score: NDArray[np.float64]
+    brings: NDArray[np.float64]
+    by_values: NDArray[np.float64]
+    by_header: NDArray[np.float64]
+    by_table: NDArray[np.float64]
     most: NDArray[np.float64]
     floor: float
     repeated: float
@@ -296,15 +304,12 @@ def _weigh_range(record, query, matched):
     end = min(high, float(integers[n - 1])) if 0 <= low <= 1 else high
     density = min(1.0, record[CARDINALITY] / max(1.0, end - low + 1))
     held = matched / n_in
+    own_density = n / max(1.0, float(integers[n - 1]) - float(integers[0]) + 1.0)
     bits = 0.0
-    if held > density:
+    if held > density and max(density, own_density) < SERIAL_SHARE:
         bits = matched * math.log2(held / density)
         if held < 1.0:
             bits += (n_in - matched) * math.log2((1.0 - held) / (1.0 - density))
-    own_density = n / max(1.0, float(integers[n - 1]) - float(integers[0]) + 1.0)
-    if max(density, own_density) >= SERIAL_SHARE:
-        bits = 0.0
-    else:
         bits = min(bits, matched * math.log2(1.0 / own_density))
     by_chance = _CHANCE_BITS / (_CHANCE_BITS + bits)
     first, last = min(low, float(integers[0])), max(high, float(integers[n - 1]))
@@ -314,20 +319,20 @@ def _weigh_range(record, query, matched):
 
 
 @njit_inner
-def _marks_of_header(header, headers, query, marks):
+def _marks_of_header(header, known, query, marks):
     """Return what a header has to do with the query's; it is compared once."""
     if marks[header] == 0:
-        marks[header] = _KNOWN | header_marks(header, headers, query.header)
-        if is_member(query.companions, headers.joined[header]):
+        marks[header] = _KNOWN | header_marks(header, known.headers, known.briefs, query.header)
+        if is_member(query.companions, known.briefs[header, JOINED]):
             marks[header] |= IN_FRAME
     return marks[header]
 
 
 @njit_inner
-def _marks_of_table(table, names, query, marks):
+def _marks_of_table(table, tables, query, marks):
     """Return what the name of a table has to do with the query's header; it is compared once."""
     if marks[table] == 0:
-        marks[table] = _KNOWN | table_marks(table, names, query.header)
+        marks[table] = _KNOWN | table_marks(table, tables.names, tables.briefs, query.header)
     return marks[table]
 
 
@@ -347,7 +352,7 @@ def _set_kinds(record, query, out):
 
 @njit_inlined
 def _set_values(sums, record, query, total_weight, out):
-    """Write all that no name is needed for; return `by_chance`, and the containment of the query."""
+    """Write all that no name is needed for; return `by_chance`, the containment of the query, and shared values."""
     matched, size, n_query = float(max(np.int64(1), sums[COUNT])), record[CARDINALITY], float(max(1, query.n_values))
     own, theirs = matched / n_query, matched / size
     bits, by_chance = float(sums[BITS]) / SCALE, 0.0
@@ -366,12 +371,11 @@ def _set_values(sums, record, query, total_weight, out):
     out[AT.smaller_containment] = min(own, theirs) * is_by_value
     out[AT.larger_containment] = max(own, theirs) * is_by_value
     out[AT.covered], out[AT.held_by_query] = max(own, theirs), theirs
-    out[AT.shared] = math.log(1.0 + matched)
     out[AT.lone_shared] = matched <= 1.0 and n_query > 1.0
     out[AT.cardinality] = record[LOG_CARDINALITY] * is_by_value
     out[AT.by_chance] = by_chance
     _set_kinds(record, query, out)
-    return by_chance, own
+    return by_chance, own, matched
 
 
 @njit_inner
@@ -423,47 +427,64 @@ def _set_named(record, lake, query, met, values, out):
     """Write the features that depend on names and tables; `_set_values` has written the others, and gave `values`."""
     known, tables, frame = lake
     table, header = np.int64(record[TABLE]), np.int64(record[HEADER])
-    mark = _marks_of_header(header, known.headers, query, met.headers)
-    of_table = _marks_of_table(table, tables.names, query, met.tables)
+    mark = _marks_of_header(header, known, query, met.headers)
+    of_table = _marks_of_table(table, tables, query, met.tables)
     is_same, is_companion = mark & SAME != 0, mark & IN_FRAME != 0
     is_key = (query.is_text_serial or (query.is_number and record[KIND] == 2.0)) and not query.is_generic
     if is_key:
-        is_key = of_table & OF_TABLE != 0 and is_identifier(header, known.headers, table, tables.names, query.header)
-    is_new = known.headers.joined[header] != 0 and not (is_same or is_companion)
+        is_key = of_table & NAMES_TABLE != 0 and is_identifier(header, known.headers, table, tables.names, query.header)
+    is_new = known.briefs[header, JOINED] != 0 and not (is_same or is_companion)
     _set_table(table, tables, frame, is_new, is_companion, out)
     _set_numbers(record, query, mark, is_key, values[0], values[1], out)
     _set_header(query, mark, out)
     out[AT.header_in_table_name] = of_table & IN_TABLE != 0
+    out[AT.shared] = math.log(1.0 + values[2])
     out[AT.header_elsewhere] = not is_same and (is_companion or frame.n_named[table] != 0)
 
 
-@njit_inlined
-def _most_probable(record, query, model, out):
-    """Return the largest score that a candidate may have, whatever its names are; overwrites what depends on them."""
-    for feature in _NAMED:
+@njit_inner
+def _set_most(query, model, are_numbers, out):
+    """Write the features of names as they are where they raise the score the most."""
+    for feature in OF_TABLE:
+        out[feature] = model.most[feature]
+    for feature in OF_HEADER:
         out[feature] = model.most[feature]
     out[AT.other_headers] *= _ANY_NUMBER
     if query.companions.shape[0] == 0:
         out[AT.other_headers] = 0.0
         out[AT.same_folder] = 0.0
-    if not (query.is_text_serial or (query.is_number and record[KIND] == 2.0)):
+    if not are_numbers:
         for feature in _OF_NUMBERS:
             out[feature] = 0.0
-    return _probability(out, model.score)
 
 
 @njit_inner
 def _most_with_header(record, query, mark, model, values, out):
-    """Return the largest score that a candidate of a known header may have, whatever the name of its table is.
+    """Return the most that the header of a candidate adds to its odds, whatever the name of its table is.
 
-    `_most_probable` has written the features that the table tells; `values` are by_chance and own, see `_set_values`.
+    `values` are by_chance and own, see `_set_values`.
     """
     may_be_key = (query.is_text_serial or (query.is_number and record[KIND] == 2.0)) and not query.is_generic
     _set_numbers(record, query, mark, may_be_key, values[0], values[1], out)
     for feature in _OF_KEYS:
         out[feature] *= model.most[feature]
     _set_header(query, mark, out)
-    return _probability(out, model.score)
+    return _odds(out, model.by_header)
+
+
+@njit_inlined
+def _may_reach(least_odds, record, lake, query, most, model, met, values, out):
+    """Tell whether a candidate may have a score, whatever names say that were not read.
+
+    `most` is what names add to the odds at most: all names where not both are numbers, or both are, and tables.
+    """
+    odds = _odds(out, model.by_values)
+    are_numbers = query.is_text_serial or (query.is_number and record[KIND] == 2.0)
+    if odds + (most[1] if are_numbers else most[0]) < least_odds:
+        return False
+    known, _, _ = lake
+    mark = _marks_of_header(np.int64(record[HEADER]), known, query, met.headers)
+    return odds + most[2] + _most_with_header(record, query, mark, model, values, out) >= least_odds
 
 
 @njit_inner
@@ -473,13 +494,19 @@ def _rounded(score):
 
 
 @njit_inner
+def _odds(features, part):
+    """Return the odds that features have in a logistic regression, or a part of it."""
+    odds = part[0, WEIGHT_OF]
+    for j in range(1, part.shape[0]):
+        value = (features[np.uint64(part[j, PLACE_OF])] - part[j, MEAN]) * part[j, RATE]
+        odds += part[j, WEIGHT_OF] * min(max(value, -LIMIT), LIMIT)
+    return odds
+
+
+@njit_inner
 def _probability(features, part):
     """Return the probability that a logistic regression gives to a candidate."""
-    odds = part.bias
-    for j in range(part.chosen.shape[0]):
-        value = (features[part.chosen[j]] - part.means[j]) * part.rates[j]
-        odds += part.weights[j] * min(max(value, -LIMIT), LIMIT)
-    return _rounded(1.0 / (1.0 + math.exp(-min(max(odds, -_MOST_ODDS), _MOST_ODDS))))
+    return _rounded(1.0 / (1.0 + math.exp(-min(max(_odds(features, part), -_MOST_ODDS), _MOST_ODDS))))
 
 
 @njit_inner
@@ -533,7 +560,7 @@ def score_candidates(columns, evidence, lake, query, model, smallest, met, featu
     model : ModelNumbers
     smallest : float
         Of candidates that no name could lift to this score no name is read, and of those that no name of a table could
-        lift to it none of a table: their score is a bound below it. The others of their scores are zero, as are those
+        lift to it none of a table: their score is a number below it. The others of their scores are zero, as are those
         of all candidates with a lower score.
     met : MetNames
     features : ndarray of float64, shape (n, len(FEATURES)) or (1, len(FEATURES))
@@ -547,19 +574,23 @@ def score_candidates(columns, evidence, lake, query, model, smallest, met, featu
     it from front to back. A header, and the name of a table, is compared with the query's once. A candidate that has
     the values of the query and no others is never left out: its table may be a copy of the frame. O(n).
     """
-    known, _, _ = lake
-    sums, total_weight = evidence
-    for i in range(columns.shape[0]):
-        record, row = known.records[columns[i]], features[i % features.shape[0]]
+    records, (sums, total_weight), n = lake[0].records, evidence, columns.shape[0]
+    below, most, least_odds = smallest - _BELOW, (0.0, 0.0, 0.0), -np.inf
+    if below > 0.0 and n > 0:
+        least_odds = math.log(below / (1.0 - below)) - _ROOM
+        _set_most(query, model, False, features[0])
+        of_table, of_others = _odds(features[0], model.by_table), _odds(features[0], model.by_header)
+        _set_most(query, model, True, features[0])
+        most = (of_table + of_others, of_table + _odds(features[0], model.by_header), of_table)
+    for i in range(n):
+        if i + _AHEAD < n:
+            prefetch(records, columns[i + _AHEAD] * (HEADER + 1))
+            prefetch(records, columns[i + _AHEAD] * (HEADER + 1) + HEADER)
+        record, row = records[columns[i]], features[i if features.shape[0] > 1 else 0]
         values = _set_values(sums[i], record, query, total_weight, row)
         least = 0.0 if values[1] == 1.0 and record[CARDINALITY] == query.n_values else smallest
-        if least > 0.0:
-            most = _most_probable(record, query, model, row)
-            if most >= least:
-                mark = _marks_of_header(np.int64(record[HEADER]), known.headers, query, met.headers)
-                most = _most_with_header(record, query, mark, model, values, row)
-            if most < least:
-                out[SCORE, i], out[GAIN, i], out[USEFULNESS, i], out[NOTHING_NEW, i] = most, 0.0, 0.0, 0.0
-                continue
+        if least > 0.0 and not _may_reach(least_odds, record, lake, query, most, model, met, values, row):
+            out[SCORE, i], out[GAIN, i], out[USEFULNESS, i], out[NOTHING_NEW, i] = below, 0.0, 0.0, 0.0
+            continue
         _set_named(record, lake, query, met, values, row)
         _set_scores(row, model, least, i, out)

@@ -22,10 +22,50 @@ from dfjoin.kernels.texts.header_words import (
 SAME, DISJOINT, ALIKE, IN_FRAME, IS_NAMING, IS_MEASURE = 1, 2, 4, 8, 16, 32
 """What a header has to do with the query's, see `header_marks`; IN_FRAME: the frame has it for another column."""
 
-IN_TABLE, OF_TABLE = 1, 2
+IN_TABLE, NAMES_TABLE = 1, 2
 """What the name of a table has to do with the query's header, see `table_marks`."""
 
+JOINED, FIRST_BYTES, SAID = range(3)
+"""Columns of what is looked at first of a name, see `write_briefs`."""
+
 _FOUR_BYTES = np.uint64(32)
+_FIRST_BYTE = np.uint64(56)
+_BITS = np.uint64(63)
+
+
+@njit_inner
+def _first_bytes(names, number):
+    """Return a set of bits of the first bytes of the specific words of a name."""
+    found = np.uint64(0)
+    for w in range(names.indptr[number], names.indptr[number + 1]):
+        if names.marks[w] & UNSPECIFIC == 0:
+            found |= np.uint64(1) << ((names.starts[w] >> _FIRST_BYTE) & _BITS)
+    return found
+
+
+@njit_lean
+def write_briefs(names, briefs):
+    """Write what is looked at first of names: most have no word that begins as one of a query's header does.
+
+    Parameters
+    ----------
+    names : HeaderWords
+    briefs : ndarray of uint64, shape (n, 3)
+        Receives the hash of each, a set of bits of the first bytes of its specific words, and whether it is IS_NAMING
+        and IS_MEASURE, see `header_marks`.
+
+    Notes
+    -----
+    O(words).
+    """
+    for i in range(briefs.shape[0]):
+        said = np.uint64(0)
+        for w in range(names.indptr[i], names.indptr[i + 1]):
+            if names.marks[w] & (NAMING | THING):
+                said |= np.uint64(IS_NAMING)
+            if names.marks[w] & MEASURE:
+                said |= np.uint64(IS_MEASURE)
+        briefs[i, JOINED], briefs[i, FIRST_BYTES], briefs[i, SAID] = names.joined[i], _first_bytes(names, i), said
 
 
 @njit_inner
@@ -93,7 +133,7 @@ def _have_one_head(names, start, end, query):
 
 
 @njit_inner
-def header_marks(header, headers, query):
+def header_marks(header, headers, briefs, query):
     """Compare the header of a query with another one.
 
     Parameters
@@ -101,6 +141,8 @@ def header_marks(header, headers, query):
     header : int
         Number of the other one.
     headers : HeaderWords
+    briefs : ndarray of uint64
+        Of these headers, see `write_briefs`.
     query : HeaderWords
         One name.
 
@@ -119,38 +161,30 @@ def header_marks(header, headers, query):
     -----
     O(words²), with a handful of words to a name.
     """
-    first, last = headers.indptr[header], headers.indptr[header + 1]
-    marks = 0
-    for w in range(first, last):
-        if headers.marks[w] & (NAMING | THING):
-            marks |= IS_NAMING
-        if headers.marks[w] & MEASURE:
-            marks |= IS_MEASURE
-    if query.joined[0] != 0 and headers.joined[header] == query.joined[0]:
+    marks, own = np.int64(briefs[header, SAID]), _first_bytes(query, 0)
+    if query.joined[0] != 0 and briefs[header, JOINED] == query.joined[0]:
         return SAME | marks
+    if briefs[header, FIRST_BYTES] & own == 0:
+        return DISJOINT | marks if briefs[header, FIRST_BYTES] != 0 and own != 0 else marks
+    first, last = headers.indptr[header], headers.indptr[header + 1]
     n = query.words.shape[0]
     if _have_one_head(headers, first, last, query) and (
         _are_words_held(headers, first, last, query, 0, n) or _are_words_held(query, 0, n, headers, first, last)
     ):
         marks |= ALIKE
-    n_specific = 0
-    n_theirs = 0
-    for a in range(query.words.shape[0]):
-        n_specific += query.marks[a] & UNSPECIFIC == 0
-    for w in range(first, last):
-        if headers.marks[w] & UNSPECIFIC == 0:
-            n_theirs += 1
-            for a in range(query.words.shape[0]):
-                if (
-                    query.marks[a] & UNSPECIFIC == 0
-                    and query.starts[a] >> _FOUR_BYTES == headers.starts[w] >> _FOUR_BYTES
-                ):
-                    return marks
-    return DISJOINT | marks if n_specific > 0 and n_theirs > 0 else marks
+    for a in range(n):
+        for w in range(first, last):
+            if (
+                query.marks[a] & UNSPECIFIC == 0
+                and headers.marks[w] & UNSPECIFIC == 0
+                and query.starts[a] >> _FOUR_BYTES == headers.starts[w] >> _FOUR_BYTES
+            ):
+                return marks
+    return DISJOINT | marks
 
 
 @njit_inner
-def table_marks(table, tables, query):
+def table_marks(table, tables, briefs, query):
     """Compare the header of a query with the name of a table.
 
     Parameters
@@ -159,6 +193,8 @@ def table_marks(table, tables, query):
         Number of the table.
     tables : HeaderWords
         Names of tables.
+    briefs : ndarray of uint64
+        Of these names, see `write_briefs`.
     query : HeaderWords
         One name.
 
@@ -168,17 +204,19 @@ def table_marks(table, tables, query):
         Marks:
 
         - IN_TABLE: a specific word of the query's header is in the name of the table.
-        - OF_TABLE: the query's header names the table, or is short for its name: ``species_id`` a table ``species``,
+        - NAMES_TABLE: the query's header names the table, or is short for its name: ``species_id`` a table ``species``,
           ``emp`` a table ``employees``.
 
     Notes
     -----
     O(words²), with a handful of words to a name.
     """
+    if briefs[table, FIRST_BYTES] & _first_bytes(query, 0) == 0:
+        return 0
     first, last = tables.indptr[table], tables.indptr[table + 1]
     marks, n = 0, query.words.shape[0]
     if _have_one_head(tables, first, last, query) and _are_words_held(query, 0, n, tables, first, last):
-        marks = OF_TABLE
+        marks = NAMES_TABLE
     for a in range(query.words.shape[0]):
         is_found = _has_word(tables.words, tables.marks, first, last, query.words[a])
         if is_found and query.marks[a] & UNSPECIFIC == 0:

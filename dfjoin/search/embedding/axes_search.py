@@ -243,7 +243,7 @@ class PointsFound(DistanceFound):
         """See `Found`."""
         found = self._taken(hits, useful.places)
         keys = headers_of([name for names in found.keys for name in names]).joined  # no key is something new
-        facts = replace(useful.facts, companions=np.union1d(useful.facts.companions, keys[keys != 0]))
+        facts = useful.facts._replace(companions=np.union1d(useful.facts.companions, keys[keys != 0]))
         return replace(found, useful=replace(useful, facts=facts))
 
     def keys_of(self, position: int) -> list[str]:

@@ -479,4 +479,4 @@ def _records_of_points(known: ColumnRecords, columns: NDArray[np.int64], sizes: 
     records[:, CARDINALITY] = np.maximum(1, sizes)
     records[:, LOG_CARDINALITY] = np.log(records[:, CARDINALITY])
     records[:, [KIND, IS_SERIAL, IS_YEARS]] = 0
-    return ColumnRecords(records, known.headers)
+    return known._replace(records=records)

@@ -33,7 +33,7 @@ from dfjoin.kernels.lists.usefulness import (
     TableNumbers,
 )
 from dfjoin.kernels.ragged import expand_stretches
-from dfjoin.kernels.texts.header_relations import HeaderPlaces
+from dfjoin.kernels.texts.header_relations import SAID, HeaderPlaces, write_briefs
 from dfjoin.kernels.texts.header_words import DIGITS, SHORT, HeaderWords
 from dfjoin.store.snapshot import Snapshot
 from dfjoin.store.table import is_mostly_null
@@ -96,11 +96,11 @@ class LakeFacts:
         number[by_header] = np.cumsum(is_first) - 1
         headers = _chosen_headers(self.names, by_header[is_first[: number.size]])
         self.n_headers = headers.joined.size
-        self.columns = ColumnRecords(_records(numbers, self.width, number), headers)
+        self.columns = ColumnRecords(_records(numbers, self.width, number), headers, briefs_of(headers))
 
     def table_numbers(self, series: NDArray[np.float64], folders: NDArray[np.int64]) -> TableNumbers:
         """Return what the kernel that scores candidates needs of the tables."""
-        return TableNumbers(self.tables, self.n_named, series, self.number_share, folders)
+        return TableNumbers(self.tables, briefs_of(self.tables), self.n_named, series, self.number_share, folders)
 
     def header_places(self, folders: NDArray[np.int64], is_alive: NDArray[np.uint8]) -> HeaderPlaces:
         """Return where the headers of the tables stand."""
@@ -200,6 +200,13 @@ def _chosen_headers(names: HeaderWords, chosen: NDArray[np.int64]) -> HeaderWord
     return HeaderWords(names.joined[chosen], indptr, names.words[places], names.starts[places], names.marks[places])
 
 
+def briefs_of(names: HeaderWords) -> NDArray[np.uint64]:
+    """Return what is looked at first of some names, see `write_briefs`."""
+    briefs = np.empty((names.joined.size, SAID + 1), np.uint64)
+    write_briefs(names, briefs)
+    return briefs
+
+
 def _sums(values: NDArray[np.uint64], starts: NDArray[np.int64], ends: NDArray[np.int64]) -> NDArray[np.uint64]:
     """Add up stretches of hashes, modulo 2^64: the sum does not depend on their order."""
     total = np.zeros(values.size + 1, np.uint64)
@@ -261,8 +268,8 @@ def tables_of(snapshot: Snapshot) -> SnapshotTables:
         n_alive, folder = _counted([facts.folder for facts in every], alive)
         folders = np.split(folder, ends)
         made = SnapshotTables(
-            [facts.table_numbers(*parts) for facts, *parts in zip(every, series, folders, strict=True)],
-            [facts.header_places(*parts) for facts, *parts in zip(every, folders, alive, strict=True)],
+            [facts.table_numbers(one, folder) for facts, one, folder in zip(every, series, folders, strict=True)],
+            [facts.header_places(folder, own) for facts, folder, own in zip(every, folders, alive, strict=True)],
             [facts.folded(ranks) for facts, ranks in zip(every, _ranks_by_name(snapshot), strict=True)],
             n_alive > 0,
         )
@@ -287,7 +294,7 @@ def _counted(
     if not keys:
         return np.ones(0), np.empty(0, np.int64)
     _, number = np.unique(np.concatenate(keys), return_inverse=True)
-    return np.bincount(number, weights=np.concatenate(alive)), number
+    return np.bincount(number, np.concatenate(alive)).astype(np.float64), number.astype(np.int64)
 
 
 def _alive_tables(segment: Segment, facts: LakeFacts) -> NDArray[np.uint8]:

@@ -11,7 +11,17 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from dfjoin.kernels.lists.usefulness import FEATURES, LIMIT, N_SCORES, ModelNumbers, ModelPart, score_features
+from dfjoin.kernels.lists.usefulness import (
+    FEATURES,
+    LIMIT,
+    N_SCORES,
+    OF_HEADER,
+    OF_TABLE,
+    PLACE_OF,
+    WEIGHT_OF,
+    ModelNumbers,
+    score_features,
+)
 
 MODEL_FILE = Path(__file__).with_name("model.json")
 """Weights, the data that they were fitted to, the command that fits them anew, and cross-validated figures."""
@@ -55,9 +65,12 @@ class LinearModel(LinearWeights):
     """A logistic regression over the features of candidates."""
 
     @cached_property
-    def numbers(self) -> ModelPart:
-        """Its parameters as the kernels take them."""
-        return ModelPart(self._chosen, self.means, 1 / self.scales, self.weights, self.bias)
+    def numbers(self) -> NDArray[np.float64]:
+        """Its parameters as the kernels take them, a row for the bias and one for each feature."""
+        numbers = np.zeros((self.means.size + 1, WEIGHT_OF + 1))
+        numbers[0, WEIGHT_OF] = self.bias
+        numbers[1:] = np.column_stack([self._chosen, self.means, 1 / self.scales, self.weights])
+        return numbers
 
     @cached_property
     def _chosen(self) -> NDArray[np.int64]:
@@ -96,8 +109,14 @@ class UsefulnessModel:
     def numbers(self) -> ModelNumbers:
         """Its parameters as the kernels take them."""
         score, most = self.score.numbers, np.zeros(len(FEATURES))
-        most[score.chosen] = score.weights > 0
-        return ModelNumbers(score, self.brings.numbers, most, self.floor, self.repeated, self.many_to_many)
+        chosen = score[:, PLACE_OF].astype(np.int64)
+        chosen[0] = -1
+        most[chosen[1:]] = score[1:, WEIGHT_OF] > 0
+        is_of_table, is_of_header = np.isin(chosen, OF_TABLE), np.isin(chosen, OF_HEADER)
+        by_values, no_bias = score[~(is_of_table | is_of_header)], np.zeros((1, WEIGHT_OF + 1))
+        by_header, by_table = (np.concatenate([no_bias, score[own]]) for own in (is_of_header, is_of_table))
+        factors = self.floor, self.repeated, self.many_to_many
+        return ModelNumbers(score, self.brings.numbers, by_values, by_header, by_table, most, *factors)
 
     def scores(self, features: NDArray[np.float64]) -> NDArray[np.float64]:
         """Score candidates of which the features are known.

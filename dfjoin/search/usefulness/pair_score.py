@@ -19,7 +19,7 @@ from dfjoin.kernels.records import as_read_only
 from dfjoin.kernels.texts.header_relations import FrameHeaders
 from dfjoin.search.query import QueryColumn
 from dfjoin.search.usefulness.features import query_facts
-from dfjoin.search.usefulness.lake_facts import record_of
+from dfjoin.search.usefulness.lake_facts import briefs_of, record_of
 from dfjoin.search.usefulness.model import model
 from dfjoin.values.header_meaning import headers_of
 
@@ -45,8 +45,8 @@ def score_pair(own: QueryColumn, theirs: QueryColumn, is_shared: NDArray[np.bool
     weigh_values(*packed, is_shared.astype(np.int64), n_columns, np.ones(len(values), np.int64), weights)
     header, no_name = headers_of([theirs.name]), headers_of([""])
     none = np.zeros(1, np.int64)
-    tables = TableNumbers(no_name, np.array([n_columns]), np.zeros(1), np.zeros(1), none)
-    known = ColumnRecords(record_of(theirs.profile, len(theirs.values), theirs.is_unique), header)
+    tables = TableNumbers(no_name, briefs_of(no_name), np.array([n_columns]), np.zeros(1), np.zeros(1), none)
+    known = ColumnRecords(record_of(theirs.profile, len(theirs.values), theirs.is_unique), header, briefs_of(header))
     lake = known, tables, FrameHeaders(none, none, np.zeros(1, np.uint8))
     met = MetNames(np.zeros(1, np.uint8), np.zeros(1, np.uint8))
     features, out = np.empty((1, len(FEATURES))), np.empty((N_SCORES, 1))

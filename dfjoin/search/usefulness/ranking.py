@@ -79,7 +79,7 @@ def rank_useful(
         evidence = evidence_of(snapshot, pool.matched, hits, pool.is_by_equality)
     n, facts, smallest = len(hits), query_facts(query), params.smallest_score
     scores = scores_of(snapshot, facts, evidence, model().numbers, smallest)
-    is_copy = _are_copies(snapshot, facts, hits, scores[NOTHING_NEW] > 0)
+    is_copy = _are_copies(snapshot, facts, hits, scores[NOTHING_NEW])
     score, useful = scores[SCORE], np.where(is_copy, 0.0, scores[USEFULNESS])
     shown = np.arange(n) if smallest <= 0 else np.flatnonzero(score >= smallest)
     indptr, members = _fold(snapshot, hits, useful, shown, params)
@@ -128,17 +128,18 @@ def score_hits(
 
 
 def _are_copies(
-    snapshot: Snapshot, facts: QueryFacts, hits: Hits, brings_nothing: NDArray[np.bool_]
+    snapshot: Snapshot, facts: QueryFacts, hits: Hits, brings_nothing: NDArray[np.float64]
 ) -> NDArray[np.bool_]:
-    """Tell which candidates are in a copy of the frame."""
-    is_equal = (hits.matched == facts.n_values) & (hits.cardinality == facts.n_values) & brings_nothing
-    if facts.companions.size == 0 or not is_equal.any():
-        return np.zeros(len(hits), bool)
-    is_copy = is_equal.copy()  # and every column beside it, also one that another column is shared with
-    for segment in np.unique(hits.segments[is_equal]).tolist():
-        is_here = hits.segments == segment
-        tables = facts_of(snapshot.segments[segment]).table_of[hits.columns[is_here]]
-        is_copy[is_here] = np.isin(tables, tables[is_equal[is_here]])
+    """Tell which candidates are in a copy of the frame: all columns of its tables."""
+    is_copy = np.zeros(len(hits), bool)
+    equal = np.flatnonzero(hits.matched == facts.n_values) if facts.companions.size else np.empty(0, np.int64)
+    equal = equal[(hits.cardinality[equal] == facts.n_values) & (brings_nothing[equal] > 0)]
+    for number in set(hits.segments[equal].tolist()):
+        table_of = facts_of(snapshot.segments[number]).table_of
+        is_of_copy = np.zeros(int(table_of[-1]) + 1, bool)
+        is_of_copy[table_of[hits.columns[equal[hits.segments[equal] == number]]]] = True
+        is_here = hits.segments == number
+        is_copy[is_here] = is_of_copy[table_of[hits.columns[is_here]]]
     return is_copy
 
 

@@ -140,8 +140,8 @@ def test_the_bound_of_a_score_knows_each_feature_of_it(lake):
                     score_candidates(*one, known, scores)
                     if scores[GAIN, 0] == 0:
                         n_bounded += 1
-                        of_score = model().numbers.score.chosen
-                        assert [FEATURES[j] for j in of_score if np.isnan(known[0, j])] == []
+                        of_score = model().score.names
+                        assert [name for name in of_score if np.isnan(known[0, FEATURES.index(name)])] == []
     assert n_bounded > 20
 
 
