@@ -696,7 +696,7 @@ def frame_of(columns: dict[str, _Column]) -> JoinCandidates:
         (texts[i * n : (i + 1) * n], position) for i, (_, position) in enumerate(layout.texts)
     ]
     blocks += [(np.array([columns[name] for name in names]), positions) for names, positions in layout.blocks]
-    frame = create_dataframe_from_blocks(blocks, index=pd.RangeIndex(n), columns=layout.labels.view())
+    frame = create_dataframe_from_blocks(blocks, index=pd.RangeIndex.from_range(range(n)), columns=layout.labels.view())
     frame.__class__ = JoinCandidates  # its constructor would pass over all blocks again
     return frame
 

@@ -108,7 +108,11 @@ class QueryColumn:
     @cached_property
     def held_integers(self) -> NDArray[np.int64]:
         """The values that are integers as sorted numbers; of a column of other kinds those of at most 18 characters."""
-        return self.integers if self.profile.has_range else np.sort(integers_among(self.values, _MOST_DIGITS))
+        if self.profile.has_range:
+            return self.integers
+        found = integers_among(self.values, _MOST_DIGITS)
+        found.sort()
+        return found
 
     @cached_property
     def digit_range(self) -> tuple[int, int] | None:

@@ -295,9 +295,6 @@ def tell_lost_zeros(respelled: Found) -> dict[str, int]:
 _LOOKED_AT = 16
 """Values, spread over a query, of which one has to be a date or a period."""
 
-_MAY_BE_DIGIT = (np.arange(256) >= 128) | ((np.arange(256) >= ord("0")) & (np.arange(256) <= ord("9")))
-"""Bytes that a digit of any script may begin or end with."""
-
 
 class SpelledRows(NamedTuple):
     """Rows that another spelling of the query has found, what the result says of the spelling, and their search."""
@@ -317,12 +314,18 @@ def may_hold_periods(query: QueryColumn) -> bool:
         return False
     if query.kind == "date":
         return True
-    codes = np.arange(0, len(values), -(-len(values) // _LOOKED_AT))
-    ends = values.data[values.offsets[codes]], values.data[values.offsets[codes + 1] - 1]
-    some = [values.value(code) for code in codes[_MAY_BE_DIGIT[ends[0]] | _MAY_BE_DIGIT[ends[1]]].tolist()]
-    return any(  # a year begins or ends them
-        is_period(text) for text in some if text[:1].isdigit() or text[-1:].isdigit()
-    )
+    step, data = -(-len(values) // _LOOKED_AT), values.data.data
+    for start, end in zip(values.offsets[:-1:step].tolist(), values.offsets[1::step].tolist(), strict=True):
+        if _may_be_digit(data[start]) or _may_be_digit(data[end - 1]):  # a year begins or ends them
+            text = str(data[start:end], "utf-8", "replace")
+            if (text[0].isdigit() or text[-1].isdigit()) and is_period(text):
+                return True
+    return False
+
+
+def _may_be_digit(byte: int) -> bool:
+    """Tell whether a digit of any script may begin or end with a byte."""
+    return byte >= 128 or ord("0") <= byte <= ord("9")
 
 
 def merge_spelled(frame: JoinCandidates, column: str, found: Sequence[SpelledRows]) -> JoinCandidates:

@@ -257,7 +257,8 @@ def _text_of(array: pa.Array) -> strings.Text:
     if starts_buffer is None or n == 0:
         starts = np.zeros(n + 1, np.int64)
     else:
-        starts = np.frombuffer(starts_buffer, dtype, n + 1, array.offset * dtype.itemsize).astype(np.int64)
+        starts = np.frombuffer(starts_buffer, dtype, n + 1, array.offset * dtype.itemsize)
+        starts = starts.astype(np.int64, copy=False)
     # `_fold` never loads past the end of a value's own bytes, so the data need no padding.
     data = _NO_BITMAP if data_buffer is None else np.frombuffer(data_buffer, np.uint8)
     validity = _NO_BITMAP if bitmap is None else np.frombuffer(bitmap, np.uint8)
@@ -302,7 +303,7 @@ def _add_deferred(
     array: pa.Array, codes: NDArray[np.int32], rules: strings.TextRules, seed: int, table: strings.ValueTable
 ) -> None:
     """Normalise in Python the values that the kernel left, each distinct one once."""
-    if codes.min(initial=0) != strings.DEFERRED:
+    if codes.size == 0 or codes.min() != strings.DEFERRED:
         return
     rows = np.flatnonzero(codes == strings.DEFERRED)
     encoded = pc.dictionary_encode(array.take(pa.array(rows)))

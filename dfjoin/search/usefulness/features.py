@@ -354,12 +354,15 @@ def _own_words(name: str, companions: tuple[str, ...]) -> tuple[HeaderWords, NDA
 
 
 def _share_with_letters(query: QueryColumn) -> float:
-    """Return the share of the first values that have a letter."""
+    """Return the share of the first values that have a letter, or a smaller one that is not small."""
     values = query.values
     n = min(len(values), LOOKED_AT)
     if n == 0:
         return 1.0
     ends = values.offsets[: n + 1]
+    n_first = int(np.count_nonzero(_IS_LETTER[values.data[ends[:-1]]]))
+    if n_first >= _FEW_LETTERS * n:  # as a rule the first bytes tell
+        return n_first / n
     has_letter = np.logical_or.reduceat(_IS_LETTER[values.data[: int(ends[-1])]], ends[:-1])
     return int(np.count_nonzero(has_letter)) / n
 

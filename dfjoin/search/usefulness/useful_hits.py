@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -98,22 +97,26 @@ class Usefulness:
         Names are compared as words: `countryName` and `Country Name` are one. O(columns of the tables).
         """
         own, companions = self.facts.header.joined, self.facts.companions
-        known = np.sort(np.concatenate([companions, own])) if companions.size else companions
+        known = as_read_only(np.sort(np.concatenate([companions, own])) if companions.size else companions)
         found: list[tuple[list[str], int]] = [([], 0)] * len(hits)
-        for number in set(hits.segments.tolist()):
-            own_hits = (hits.segments == number).nonzero()[0]
-            named = _new_columns(segments[number], hits.columns[own_hits], as_read_only(known), limit)
-            for place, one in zip(own_hits.tolist(), named, strict=True):
+        every = range(len(hits))
+        for number, own_hits in hits.by_segment():
+            named = _new_columns(segments[number], hits.columns[own_hits], known, limit)
+            for place, one in zip(every if isinstance(own_hits, slice) else own_hits.tolist(), named, strict=True):
                 found[place] = one
         return found
 
 
 def _new_columns(
     segment: Segment, columns: NDArray[np.int64], known: NDArray[np.uint64], limit: int
-) -> Iterator[tuple[list[str], int]]:
+) -> list[tuple[list[str], int]]:
     """Name the columns of the tables of some columns whose headers are not among the known ones, and count them."""
     chosen, counts = np.empty((columns.size, limit), np.int64), np.empty(columns.size, np.int64)
     list_new_columns(columns, facts_of(segment).listed, known, chosen, counts)
-    names = iter(segment.catalog.column_names(chosen[np.arange(limit) < counts[:, None]]))
+    names = segment.catalog.column_names(chosen[np.arange(limit) < counts[:, None]])
+    found, start = [], 0
     for count in counts.tolist():
-        yield list(islice(names, min(count, limit))), count
+        end = start + min(count, limit)
+        found.append((names[start:end], count))
+        start = end
+    return found
