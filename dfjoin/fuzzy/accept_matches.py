@@ -118,9 +118,9 @@ def expected_errors(chances: NDArray[np.float64]) -> NDArray[np.float64]:
 def _curve(chances: NDArray[np.float64], errors: NDArray[np.float64]) -> tuple[tuple[float, float], ...]:
     """Return what joining the first pairs by probability would reach, at 40 numbers of pairs at most."""
     order = np.argsort(-chances, kind="stable")[: np.count_nonzero(chances)]
-    places = np.unique(np.linspace(0, order.size - 1, 40).astype(np.int64))
-    precision = 1.0 - errors[order[places]]
-    recall = np.minimum(1.0, (places + 1) * precision / max(float(chances.sum()), 1.0))
+    positions = np.unique(np.linspace(0, order.size - 1, 40).astype(np.int64))
+    precision = 1.0 - errors[order[positions]]
+    recall = np.minimum(1.0, (positions + 1) * precision / max(float(chances.sum()), 1.0))
     return tuple(zip(recall.round(4).tolist(), precision.round(4).tolist(), strict=True))
 
 

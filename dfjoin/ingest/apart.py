@@ -20,24 +20,24 @@ _PIECE = 512 << 10
 
 @dataclass(frozen=True)
 class FilePart:
-    """The next piece of a file, named by its path below the place of the runs."""
+    """The next piece of a file, named by its path below the directory of the runs."""
 
     name: str
     data: bytes
 
 
 def request_paths(head: dict[str, Any]) -> frozenset[str]:
-    """Return the local places that a request reads tables from, by its head; none for a request that merges."""
-    places = {local_path(root["uri"]) for root in head.get("roots", [])}
-    return frozenset(place for place in places if place is not None)
+    """Return the local paths that a request reads tables from, by its head; none for a request that merges."""
+    paths = {local_path(root["uri"]) for root in head.get("roots", [])}
+    return frozenset(directory for directory in paths if directory is not None)
 
 
 def carry_out_apart(request: str) -> Iterator[FilePart | str]:
     """Carry out a request to read tables in a scratch directory; return its files, and its result last."""
     values = json.loads(request)
 
-    def execute_there(place: Path) -> str:
-        return execute(json.dumps({**values, "index": str(place), "progress": None}))
+    def execute_there(directory: Path) -> str:
+        return execute(json.dumps({**values, "index": str(directory), "progress": None}))
 
     return run_apart(execute_there)
 
@@ -56,12 +56,12 @@ def run_apart(write: Callable[[Path], str]) -> Iterator[FilePart | str]:
         Pieces of at most 512 KiB, those of a file one after the other; an empty file is one piece.
     """
     with tempfile.TemporaryDirectory(prefix="dfjoin-task-") as scratch:
-        place = Path(scratch)
-        make_directories(place)
-        result = write(place)
-        for path in sorted(place.rglob("*")):
+        directory = Path(scratch)
+        make_directories(directory)
+        result = write(directory)
+        for path in sorted(directory.rglob("*")):
             if path.is_file():
-                name = path.relative_to(place).as_posix()
+                name = path.relative_to(directory).as_posix()
                 with path.open("rb") as stream:
                     piece = stream.read(_PIECE)
                     yield FilePart(name, piece)
@@ -70,24 +70,24 @@ def run_apart(write: Callable[[Path], str]) -> Iterator[FilePart | str]:
         yield result
 
 
-def keep_file(place: Path, part: FilePart) -> None:
+def keep_file(directory: Path, part: FilePart) -> None:
     """Append a piece to its file.
 
     Parameters
     ----------
-    place : Path
+    directory : Path
         Directory of the driver that stands for the task's scratch directory.
     part : FilePart
 
     Raises
     ------
     EngineError
-        If its name leads out of the runs below `place`.
+        If its name leads out of the runs below `directory`.
     """
     name = PurePosixPath(part.name)
     if name.is_absolute() or ".." in name.parts or name.parts[:1] != (RUNS,):
         raise EngineError(f"a task of Spark handed back a file that belongs to no run: {part.name!r}")
-    path = place / name
+    path = directory / name
     make_directory(path.parent)
     with path.open("ab") if path.exists() else create_file(path) as stream:
         stream.write(part.data)

@@ -45,13 +45,13 @@ class StoreLocation:
         values = {**_moved(json.loads(request), self.base, str(mirror.directory)), "progress": None}
         if "into" in values:  # a group of components is written where it belongs
             values["into"] = str(mirror.directory)
-        place = Path(values["job"]["work"] if "job" in values else values["index"])
+        directory = Path(values["job"]["work"] if "job" in values else values["index"])
         inputs = inputs_of(values)
         _remove_left(mirror.directory / RUNS)
         try:
             for path in inputs:
                 mirror.fetch_all(path.relative_to(mirror.directory).as_posix())
-            (place / RUNS).mkdir(parents=True, exist_ok=True)
+            (directory / RUNS).mkdir(parents=True, exist_ok=True)
             result = execute(json.dumps(values))
         finally:
             for path in inputs:
@@ -70,10 +70,10 @@ class StoreLocation:
             Writes a run below the directory that it is given, and returns its result.
         """
         mirror = self._mirror()
-        place = mirror.directory / self.name(str(work))
-        (place / RUNS).mkdir(parents=True, exist_ok=True)
-        result = write(place)
-        _send_written(mirror, written_by({"task": "run", "index": str(place)}, result))
+        directory = mirror.directory / self.name(str(work))
+        (directory / RUNS).mkdir(parents=True, exist_ok=True)
+        result = write(directory)
+        _send_written(mirror, written_by({"task": "run", "index": str(directory)}, result))
         return result
 
     def request(self, path: str) -> str:
@@ -130,6 +130,6 @@ def _send_written(mirror: Mirror, written: list[Path]) -> None:
 
 
 def store_location(work: Path) -> StoreLocation | None:
-    """Return the place of an index on another file system, by a directory below it; None for one on this machine."""
+    """Return the location of an index on another file system, by a directory below it; None for one on this machine."""
     found = mirror_above(work)
     return None if found is None else StoreLocation(found[0].uri, str(work)[: -len(found[1]) - 1])

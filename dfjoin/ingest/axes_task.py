@@ -37,7 +37,7 @@ class AxesReader:
     index : Path
     settings : IndexSettings
     roots : sequence of Root
-        At their present places.
+        At their present locations.
     axes : tuple of AxisSpec
         Named by the user; latitude and longitude are recognised beside them.
     """

@@ -99,9 +99,9 @@ def given_dialects(**given: Any) -> tuple[tuple[str, str, Any], ...]:
             if not isinstance(pattern, str):
                 raise InvalidTypeError(f"`{name}` must have patterns of tables as its keys, got {check.show(pattern)}")
             if not _is_legal(name, one):
-                place = f"`{name}[{pattern!r}]`" if isinstance(value, Mapping) else f"`{name}`"
+                option = f"`{name}[{pattern!r}]`" if isinstance(value, Mapping) else f"`{name}`"
                 raise InvalidParameterError(
-                    f"{place} must be {_LEGAL[name]}, or a dict of pattern of tables → such a value, "
+                    f"{option} must be {_LEGAL[name]}, or a dict of pattern of tables → such a value, "
                     f"got {check.show(one)}"
                 )
             rules.append((name, pattern, one))

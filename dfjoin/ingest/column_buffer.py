@@ -212,12 +212,12 @@ class ColumnReader:
             self._cells.add(values)
         codes = values.codes
         self._n_null += int(np.count_nonzero(codes < 0))
-        places = null_codes(values, self._settings).tolist()
-        for place in places:
-            text = values.value(place)
-            self._null_rows[text] = self._null_rows.get(text, 0) + int(np.count_nonzero(codes == place))
+        positions = null_codes(values, self._settings).tolist()
+        for position in positions:
+            text = values.value(position)
+            self._null_rows[text] = self._null_rows.get(text, 0) + int(np.count_nonzero(codes == position))
         if self._n_samples < self._settings.samples:
-            self._sample(array, values, set(places))
+            self._sample(array, values, set(positions))
         texts, classes = values.packed, values.classes
         if 4 * len(values) < len(array):  # views of arrays with room for a value in every row
             texts = PackedTexts(texts.hashes.copy(), texts.data, texts.offsets.copy())
@@ -253,7 +253,7 @@ class ColumnReader:
             return
         if values is None:
             if record["is_indexed"] or not pa.types.is_floating(self.type):
-                raise NotContinued  # its set, which texts are nulls, and its kind are told by all values
+                raise NotContinued  # its set, which texts are nulls, and its kind are known by all values
             self._spilled.append(profile_of(record))
             return
         self._is_known_null = dict.fromkeys((values.value(n) for n in null_codes(values, self._settings)), False)
@@ -323,24 +323,24 @@ class ColumnReader:
 
     def _without_doubtful(self, values: ValueSet) -> tuple[ValueSet, ValueSet]:
         """Part values from those that may be nulls, and note the shapes of the former."""
-        places = null_codes(values, self._settings)
+        positions = null_codes(values, self._settings)
         if self._settings.null_evidence:
             self._evidence = self._evidence or NullEvidence()
-            self._evidence.add(values.hashes, values.data, values.offsets, places)
-        if not places.size:
+            self._evidence.add(values.hashes, values.data, values.offsets, positions)
+        if not positions.size:
             return values, NO_VALUES
         is_doubtful = np.zeros(len(values), bool)
-        is_doubtful[places] = True
+        is_doubtful[positions] = True
         return keep_values(values, ~is_doubtful), keep_values(values, is_doubtful)
 
     def _without_nulls(self, values: ValueSet) -> ValueSet:
         """Leave out what is a null by the evidence of the whole column."""
         if not self._null_rows:
             return values
-        places = null_codes(values, self._settings)
+        positions = null_codes(values, self._settings)
         evidence = self._evidence or NullEvidence()
-        evidence.add(values.hashes, values.data, values.offsets, places)
-        values = drop_nulls(values, places, evidence)
+        evidence.add(values.hashes, values.data, values.offsets, positions)
+        values = drop_nulls(values, positions, evidence)
         if any((text in values.nulls) != was_null for text, was_null in self._is_known_null.items()):
             raise NotContinued  # how many rows hold the text is not known
         self._n_null += sum(self._null_rows[text] for text in values.nulls)

@@ -122,15 +122,15 @@ def _merge_requests(
     settings: IndexSettings,
     runs: list[RunMeta],
     skipped: list[SkippedFile],
-    place: tuple[Path, Engine],
+    work_and_engine: tuple[Path, Engine],
 ) -> list[str]:
     """Decide which runs become which segment; runs of one table stay together.
 
-    `place` is the directory that the runs are below, and the engine; tasks that it runs elsewhere count in files there.
-    Where no request is repeated, note of its segment is taken before it is begun: whatever ends this process or a
-    worker, the segment is removed.
+    `work_and_engine` is the directory that the runs are below, and the engine; tasks that it runs elsewhere count in
+    files there. Where no request is repeated, note of its segment is taken before it is begun: whatever ends this
+    process or a worker, the segment is removed.
     """
-    work, engine = place
+    work, engine = work_and_engine
     runs.sort(key=lambda run: (run.first_table, run.id))
     groups: list[list[RunMeta]] = []
     for run in runs:
@@ -143,12 +143,12 @@ def _merge_requests(
     records = [dict(file.__dict__) for file in skipped]
     requests = []
     for number, members in enumerate(packed):
-        places = [run_directory(work, run.id) for member in members for run in groups[member]]
+        directories = [run_directory(work, run.id) for member in members for run in groups[member]]
         note = None if engine.is_here else work / f"merging-{number}.json"
         name = None if engine.is_repeated else uuid.uuid4().hex
         if name is not None:
             written.add(segment_directory(written.index, name))
-        requests.append(merge_request(written.index, settings, places, records if number == 0 else [], note, name))
+        requests.append(merge_request(written.index, settings, directories, records if number == 0 else [], note, name))
     return requests
 
 

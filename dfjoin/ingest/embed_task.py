@@ -133,22 +133,22 @@ def embed_stretch(
     first, last = (chosen.size * part // stretch.n_parts for part in (stretch.part, stretch.part + 1))
     chosen = chosen[first:last]
     embedder = open_sent_embedder(job.embedder)
-    told = _in_steps(stretch.weight, on_chunk)
+    report = _in_steps(stretch.weight, on_chunk)
     name, n, done = f"stretch-{uuid.uuid4().hex}", 0, 0
 
     def tell(n_values: int) -> None:
         nonlocal done
         done += n_values
-        told(done / chosen.size)
+        report(done / chosen.size)
 
-    place = Path(job.work) / name
-    make_directory(place)
-    with create_file(place / _ROWS_FILE) as rows_file, create_file(place / _TOKENS_FILE) as tokens_file:
+    directory = Path(job.work) / name
+    make_directory(directory)
+    with create_file(directory / _ROWS_FILE) as rows_file, create_file(directory / _TOKENS_FILE) as tokens_file:
         for rows, tokens in embed_values(segment, chosen, embedder, job.dimension, tell):
             rows_file.write(np.ascontiguousarray(rows).data)
             tokens_file.write(np.ascontiguousarray(tokens).data)
             n += tokens.size
-    told(1.0)
+    report(1.0)
     return EmbeddedStretch(segment.meta.id, stretch.part, name, n)
 
 
@@ -181,14 +181,14 @@ def write_cells(
 
 def _in_steps(total: int, on_step: Callable[[int, int], None] | None) -> Callable[[float], None]:
     """Return what takes the share of the work that is done, and tells what was added to it, in units of `total`."""
-    told = 0
+    reported = 0
 
     def tell(share: float) -> None:
-        nonlocal told
+        nonlocal reported
         done = round(share * total)
-        if on_step is not None and done > told:
-            on_step(done - told, done - told)
-            told = done
+        if on_step is not None and done > reported:
+            on_step(done - reported, done - reported)
+            reported = done
 
     return tell
 
@@ -197,8 +197,8 @@ def _parts(job: EmbedJob, stretches: list[EmbeddedStretch]) -> Iterator[VectorPa
     """Read the vectors of stretches, part by part."""
     for stretch in stretches:
         if stretch.n:
-            place, shape = Path(job.work) / stretch.directory, (stretch.n, job.dimension)
-            rows: NDArray[Any] = np.memmap(place / _ROWS_FILE, np.float32, "r", shape=shape)
-            tokens = np.fromfile(place / _TOKENS_FILE, np.int64)
+            directory, shape = Path(job.work) / stretch.directory, (stretch.n, job.dimension)
+            rows: NDArray[Any] = np.memmap(directory / _ROWS_FILE, np.float32, "r", shape=shape)
+            tokens = np.fromfile(directory / _TOKENS_FILE, np.int64)
             for start in range(0, stretch.n, _STEP_VECTORS):
                 yield rows[start : start + _STEP_VECTORS], tokens[start : start + _STEP_VECTORS]

@@ -93,7 +93,7 @@ class LeftOutColumn:
     @property
     def _is_settled(self) -> bool:
         if self._settings.null_evidence and self._is_text:
-            return False  # whether a text is a null is told by all values
+            return False  # whether a text is a null is known by all values
         return not self._is_text or any(part.kind == "text" for part in self._parts)
 
     def add(self, array: pa.Array) -> None:
@@ -118,15 +118,15 @@ class LeftOutColumn:
 
     def _without_doubtful(self, values: ValueSet) -> ValueSet:
         """Leave out values that may be nulls, count their rows, and note the shapes of the others."""
-        places = null_codes(values, self._settings)
-        for place in places.tolist():
-            text = values.value(place)
-            self._null_rows[text] = self._null_rows.get(text, 0) + int(np.count_nonzero(values.codes == place))
+        positions = null_codes(values, self._settings)
+        for position in positions.tolist():
+            text = values.value(position)
+            self._null_rows[text] = self._null_rows.get(text, 0) + int(np.count_nonzero(values.codes == position))
         if self._settings.null_evidence:
-            self._evidence.add(values.hashes, values.data, values.offsets, places)
+            self._evidence.add(values.hashes, values.data, values.offsets, positions)
         is_held = np.ones(len(values), bool)
-        is_held[places] = False
-        values = keep_values(values, is_held) if places.size else values
+        is_held[positions] = False
+        values = keep_values(values, is_held) if positions.size else values
         return values.without_rows()
 
     def _look_at(self, values: ValueSet) -> str:

@@ -38,7 +38,7 @@ def decided_part(directories: Sequence[Path], settings: IndexSettings) -> Path |
     Parameters
     ----------
     directories : sequence of Path
-        Runs of one place; those that are no parts do not count.
+        Runs of one directory; those that are no parts do not count.
     settings : IndexSettings
 
     Returns
@@ -64,12 +64,12 @@ def decided_part(directories: Sequence[Path], settings: IndexSettings) -> Path |
             lead = members[0]
             for position, record in enumerate(lead.columns):
                 column = len(made.columns)
-                values, told = _decide(members, position, settings)
+                values, decided = _decide(members, position, settings)
                 if values is not None and record["is_indexed"]:
                     buffer.add(column, values)
                 else:
                     buffer.dropped.add(column)
-                made.columns.append({**record, **told, "table": len(made.tables), "samples": []})
+                made.columns.append({**record, **decided, "table": len(made.tables), "samples": []})
             made.tables.append({**lead.table, "n_rows": 0})
         return runs / write_collected(buffer, made, runs.parent, 0).id
 
@@ -166,7 +166,7 @@ def merge_into_segment(
     else:
         merged = merge_runs(runs, [maps[owner] for owner in owners], _CHUNK_TOKENS)
     if on_part is not None:
-        merged = _told(merged, runs, on_part)
+        merged = _with_progress(merged, runs, on_part)
     records = SegmentRecords(tables, columns, _merge_skipped(catalogs, skipped))
     del catalogs
     meta = write_segment(index, merged, records, settings, name=name)
@@ -177,17 +177,17 @@ def merge_into_segment(
     return _first_name(tables), meta
 
 
-def _told(parts: Iterable[Run], runs: list[Run], on_part: Callable[[int, int], None]) -> Iterator[Run]:
+def _with_progress(parts: Iterable[Run], runs: list[Run], on_part: Callable[[int, int], None]) -> Iterator[Run]:
     """Hand parts of merged runs on, and tell after each what share of the runs' bytes it stands for."""
     n_bytes = sum(run.n_bytes for run in runs)
     n_pairs = sum(run.columns.size for run in runs)
-    done = told = 0
+    done = reported = 0
     for part in parts:
         yield part
         done += part.columns.size
         now = n_bytes * done // max(1, n_pairs)
-        on_part(part.n_tokens, now - told)
-        told = now
+        on_part(part.n_tokens, now - reported)
+        reported = now
 
 
 def merge_segments(metas: list[SegmentMeta], index: Path, settings: IndexSettings) -> tuple[str, SegmentMeta]:

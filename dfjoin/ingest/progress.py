@@ -45,11 +45,11 @@ class Progress:
         Standard error by default; a terminal gets one line that changes, anything else a line every
         ten seconds.
     stage : str
-        What is done: "reading", or work of which only the time is told, such as "starting Spark".
+        What is done: "reading", or work of which only the time is reported, such as "starting Spark".
 
     Notes
     -----
-    Nothing is written in the first two seconds. The time left is that of the stage at hand. It is told when at least
+    Nothing is written in the first two seconds. The time left is that of the stage at hand. It is written when at least
     a twentieth of the bytes was read since the first count came: what happened before that (a session that started,
     kernels that were compiled) says nothing of what follows.
     """
@@ -147,10 +147,10 @@ class Progress:
                 if self._directory is not None:
                     self._set(self._counts_of_tasks(self._directory))
                 self._write()
-                told = self.counts()
+                counted = self.counts()
             if self._report is not None:  # not while the lock is held: the work would wait for the function
                 try:
-                    self._report(told)
+                    self._report(counted)
                 except BaseException as error:  # whatever it is, the thread that works raises it
                     self._problem = error
                     return
@@ -182,9 +182,9 @@ class Progress:
         """Return what a function is given: the stage, what is done of what, and seconds; None where it is not known."""
         tables, rows, n_bytes = self._counts
         now = time.monotonic()
-        told = {"stage": self._stage, "tables": tables, "n_tables": self._n_tables, "rows": rows}
-        told |= {"done": n_bytes, "n": self._total} if self._stage in _COUNTED else {"done": self._share or 0.0, "n": 1}
-        return told | {"seconds": now - self._start, "seconds_left": self._seconds_left(now)}
+        counted = {"stage": self._stage, "tables": tables, "n_tables": self._n_tables, "rows": rows}
+        done = {"done": n_bytes, "n": self._total} if self._stage in _COUNTED else {"done": self._share or 0.0, "n": 1}
+        return counted | done | {"seconds": now - self._start, "seconds_left": self._seconds_left(now)}
 
     def line(self) -> str:
         """Return the line as it stands."""

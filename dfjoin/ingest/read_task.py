@@ -399,7 +399,7 @@ def _reason_given(field: pa.Field) -> str:
 def write_collected(buffer: EntryBuffer, collected: Collected, index: Path, n_bytes: int) -> RunMeta:
     """Number the columns in (table, column) order and write the run below the runs of `index`."""
     table_order = sorted(range(len(collected.tables)), key=lambda t: collected.tables[t]["name"])
-    rank = {table: place for place, table in enumerate(table_order)}
+    rank = {table: position for position, table in enumerate(table_order)}
     kept = [i for i, record in enumerate(collected.columns) if "dropped" not in record]
     kept.sort(key=lambda i: (rank[collected.columns[i]["table"]], collected.columns[i]["name"]))
     column_map = np.full(max(1, len(collected.columns)), -1, np.int32)

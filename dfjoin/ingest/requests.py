@@ -122,24 +122,24 @@ def embed_request(job: EmbedJob, stretch: Stretch, progress: Path) -> str:
 
 def radius_request(job: EmbedJob, segments: Sequence[SegmentMeta], progress: Path) -> str:
     """Write the request to choose the radius of searches that give none by values of segments."""
-    places = [str(segment_directory(Path(job.index), one.id)) for one in segments]
+    directories = [str(segment_directory(Path(job.index), one.id)) for one in segments]
     return json.dumps(
         {
             "task": "radius",
             "job": asdict(job),
             "segments": [one.to_dict() for one in segments],
-            "sent": [job.embedder["directory"], *places],
+            "sent": [job.embedder["directory"], *directories],
             "progress": str(progress),
         }
     )
 
 
 def cells_request(
-    job: EmbedJob, segment: SegmentMeta, stretches: list[EmbeddedStretch], places: tuple[Path, Path]
+    job: EmbedJob, segment: SegmentMeta, stretches: list[EmbeddedStretch], paths: tuple[Path, Path]
 ) -> str:
     """Write the request to put the vectors of a segment into cells.
 
-    `places` are the directory to write them below, and the file to count in.
+    `paths` are the directory to write them below, and the file to count in.
     """
     return json.dumps(
         {
@@ -147,8 +147,8 @@ def cells_request(
             "job": asdict(job),
             "segment": segment.to_dict(),
             "stretches": [asdict(stretch) for stretch in stretches],
-            "into": str(places[0]),
-            "progress": str(places[1]),
+            "into": str(paths[0]),
+            "progress": str(paths[1]),
         }
     )
 
@@ -300,14 +300,14 @@ def written_by(values: dict[str, Any], result: str) -> list[Path]:
 def _execute(request: str, on_table: Callable[[int, int], None] | None) -> str:
     values = json.loads(request)
     if values["task"] == "compact":
-        index, settings = _place_and_settings(values)
+        index, settings = _index_and_settings(values)
         metas = [SegmentMeta.from_dict(segment) for segment in values["segments"]]
         return _segment_result(*merge_segments(metas, index, settings))
     return _TASKS[values["task"]](values, on_table or _reporter(values["progress"]))
 
 
 def _run(values: dict[str, Any], report: _Report | None) -> str:
-    index, settings = _place_and_settings(values)
+    index, settings = _index_and_settings(values)
     roots = {root["id"]: Root(**root) for root in values["roots"]}
     tables = [_source_from_dict(table, roots) for table in values["sources"]]
     try:
@@ -318,7 +318,7 @@ def _run(values: dict[str, Any], report: _Report | None) -> str:
 
 
 def _merge(values: dict[str, Any], report: _Report | None) -> str:
-    index, settings = _place_and_settings(values)
+    index, settings = _index_and_settings(values)
     runs = [Path(run) for run in values["runs"]]
     first_table, meta = merge_into_segment(runs, index, settings, values["skipped"], report, values["segment"])
     if values["segment"] is not None:
@@ -355,7 +355,7 @@ def _put_into_cells(values: dict[str, Any], report: _Report | None) -> str:
 
 
 def _read_points(values: dict[str, Any], report: _Report | None) -> str:
-    index, settings = _place_and_settings(values)
+    index, settings = _index_and_settings(values)
     roots = [Root(**root) for root in values["roots"]]
     reader = AxesReader(index, settings, roots, tuple(AxisSpec.from_dict(spec) for spec in values["axes"]))
     segment, unread = Segment(index, SegmentMeta.from_dict(values["segment"])), list[str]()
@@ -373,7 +373,7 @@ _TASKS: dict[str, Callable[[dict[str, Any], _Report | None], str]] = {
 }
 
 
-def _place_and_settings(values: dict[str, Any]) -> tuple[Path, IndexSettings]:
+def _index_and_settings(values: dict[str, Any]) -> tuple[Path, IndexSettings]:
     return Path(values["index"]), IndexSettings.from_dict(values["settings"])
 
 
@@ -385,7 +385,7 @@ def _reporter(path: str | None) -> _Report | None:
     """Count tables, rows and bytes in a small file that the driver looks at; None where it cannot."""
     if path is None:
         return None
-    totals, told = [0, 0, 0], -math.inf
+    totals, written_at = [0, 0, 0], -math.inf
     target = Path(path)
     draft = target.with_suffix(".draft")
     target.write_text(json.dumps(totals))  # the task has begun
@@ -394,9 +394,9 @@ def _reporter(path: str | None) -> _Report | None:
         totals[0] += 1
         totals[1] += n_rows
         totals[2] += n_bytes
-        nonlocal told
-        if time.monotonic() - told > _BETWEEN_NOTES:
-            told = time.monotonic()
+        nonlocal written_at
+        if time.monotonic() - written_at > _BETWEEN_NOTES:
+            written_at = time.monotonic()
             draft.write_text(json.dumps(totals))
             draft.replace(target)
 

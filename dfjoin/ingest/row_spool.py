@@ -117,10 +117,10 @@ class ColumnCells:
             if not batch.n_values:
                 return np.full(batch.n_rows, -1, np.int32)
             own = self._hashes(batch)
-            places = np.searchsorted(known, own)
-            is_known = places < known.size
-            is_known[is_known] = known[places[is_known]] == own[is_known]
-            table = np.append(ranks[np.where(is_known, places, -1)], np.int32(-1))  # the last one serves the null
+            positions = np.searchsorted(known, own)
+            is_known = positions < known.size
+            is_known[is_known] = known[positions[is_known]] == own[is_known]
+            table = np.append(ranks[np.where(is_known, positions, -1)], np.int32(-1))  # the last one serves the null
             return table[self._table.read(batch.offset + own.nbytes, batch.dtype, batch.n_rows)]
 
         parts: Iterator[NDArray[np.int32]] = map(codes, self._batches)
@@ -147,7 +147,7 @@ class RowCollector:
         self._path = scratch / "rows"
         self._path.touch()
         self._n_words = 0
-        self._places: dict[int, tuple[int, int, int]] = {}
+        self._stretches: dict[int, tuple[int, int, int]] = {}
 
     def start_table(self) -> TableCells:
         """Return what takes the cells of a table."""
@@ -158,7 +158,7 @@ class RowCollector:
         words, bits = packed
         with self._path.open("ab") as stream:
             stream.write(words.data)
-        self._places[column] = self._n_words, words.size, bits
+        self._stretches[column] = self._n_words, words.size, bits
         self._n_words += words.size
 
     def finish(self, directory: Path, columns: dict[int, int]) -> None:
@@ -172,9 +172,9 @@ class RowCollector:
             Id in the run → column as given to `add`, for all columns.
         """
         every = np.memmap(self._path, np.uint64, "r") if self._n_words else np.empty(0, np.uint64)
-        places = [self._places.get(columns[column], (0, 0, 0)) for column in range(len(columns))]
-        bits = np.array([bits for _, _, bits in places], np.uint8)
-        write_row_files(directory, bits, [every[start : start + size] for start, size, _ in places])
+        stretches = [self._stretches.get(columns[column], (0, 0, 0)) for column in range(len(columns))]
+        bits = np.array([bits for _, _, bits in stretches], np.uint8)
+        write_row_files(directory, bits, [every[start : start + size] for start, size, _ in stretches])
 
 
 # The tables that a build reads, in a file: what the driver holds does not grow with the lake ----------------

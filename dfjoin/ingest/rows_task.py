@@ -39,7 +39,7 @@ class RowsReader:
     settings : IndexSettings
         Of the index.
     roots : sequence of Root
-        At their present places.
+        At their present locations.
     engine : Engine
         Where the tables are read.
     """

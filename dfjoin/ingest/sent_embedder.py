@@ -45,10 +45,10 @@ def send_embedder(chosen: IndexEmbedder, index: Path, work: Path) -> dict[str, A
         with create_file(directory / FUNCTION_FILE) as stream:
             stream.write(_pickled(embedder))
         return {"directory": str(directory), "model": None, "abbreviations": table}
-    place, meta = index, chosen.meta
+    parent, meta = index, chosen.meta
     if not meta.model:
-        place, meta = work, write_model(work, embedder.model)[1]
-    directory = model_directory(place, meta.model)
+        parent, meta = work, write_model(work, embedder.model)[1]
+    directory = model_directory(parent, meta.model)
     return {"directory": str(directory), "model": {**meta.to_dict(), "abbreviations": table}, "abbreviations": table}
 
 

@@ -151,7 +151,7 @@ def gather(
             'give the table a name: {"name": df}'
         )
     if isinstance(source, Mapping):
-        given = _gather_frames(dict(source), roots, spark_tables, _FramesPlace(frames, written, settings))
+        given = _gather_frames(dict(source), roots, spark_tables, _FrameFiles(frames, written, settings))
     elif _are_spark_names(source):
         names = [source] if isinstance(source, str) else list(source)
         if spark_tables is None:
@@ -197,9 +197,9 @@ def _uri_of(source: Any) -> str | None:
 
 
 def root_for(kind: str, uri: str, name: str, roots: list[Root]) -> Root:
-    """Return the root of that kind and place: the one the index has, else a new one.
+    """Return the root of that kind and location: the one the index has, else a new one.
 
-    The id of a later root follows from its kind and place, so that writers who add the same place at the
+    The id of a later root follows from its kind and location, so that writers who add the same one at the
     same time give it the same id.
     """
     for root in roots:
@@ -224,8 +224,8 @@ def _gather_database(source: Any, uri: str, kind: TableKind, roots: list[Root]) 
     if kind.endings:
         path = unquote(uri.partition("://")[2].partition("?")[0]).removeprefix("/")
         return _gather_files(path if os.path.exists(path) else f"/{path}", roots, kind.name)  # noqa: PTH110
-    place = location_of_database(source, kind)
-    root = root_for("database", place, place.rstrip("/").rpartition("/")[2], roots)
+    location = location_of_database(source, kind)
+    root = root_for("database", location, location.rstrip("/").rpartition("/")[2], roots)
     prefix = "" if not roots or root == roots[0] else f"{root.name}/"
     try:
         listed = [replace(table, name=prefix + table.name) for table in tables_of_database(root, kind)]
@@ -297,7 +297,7 @@ def _gather_frames(
     given_frames: dict[str, Any],
     roots: list[Root],
     spark_tables: SparkReader | None,
-    place: _FramesPlace,
+    files: _FrameFiles,
 ) -> Input:
     """Write pandas frames as Parquet; leave Spark frames to Spark."""
     if not given_frames:
@@ -325,7 +325,7 @@ def _gather_frames(
     given = Input([], [])
     if in_memory:
         root = root_for("memory", FRAMES, "memory", roots)
-        given.tables = place.write(in_memory, root)
+        given.tables = files.write(in_memory, root)
         given.roots.append(root)
     if on_spark:
         if spark_tables is None:
@@ -340,7 +340,7 @@ def _gather_frames(
 
 
 @dataclass(frozen=True)
-class _FramesPlace:
+class _FrameFiles:
     """Where frames that come in memory are written as Parquet, without what the patterns leave out.
 
     Parameters
@@ -357,11 +357,11 @@ class _FramesPlace:
 
     def write(self, frames: dict[str, pa.Table], root: Root) -> list[TableSource]:
         """Write frames; return them as tables of files."""
-        place = self.directory
-        place.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        make_directory(place)
-        here = Root(root.id, root.name, str(place), "files")
-        version = KEPT if place == self.written.index / FRAMES else ""
+        directory = self.directory
+        directory.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        make_directory(directory)
+        here = Root(root.id, root.name, str(directory), "files")
+        version = KEPT if directory == self.written.index / FRAMES else ""
         tables = []
         for name in sorted(frames):
             frame, file = frames[name], f"{uuid.uuid4().hex}.parquet"
@@ -375,13 +375,13 @@ class _FramesPlace:
                 if not is_wanted(prefixed, column, self.settings)
             )
             draft = (
-                place / f".{file}"
+                directory / f".{file}"
             )  # what another process finds in a mirror is sent with its own commit, so it is whole
-            self.written.add(place / file, draft)
+            self.written.add(directory / file, draft)
             with create_file(draft) as stream:
                 parquet.write_table(frame.select(kept), stream, compression="zstd")
-            draft.replace(place / file)
-            stat = (place / file).stat()
+            draft.replace(directory / file)
+            stat = (directory / file).stat()
             size, time = stat.st_size, stat.st_mtime_ns
             tables.append(TableSource(prefixed, here, file, "parquet", size, time, (file,), left_out, version))
         return tables

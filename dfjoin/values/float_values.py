@@ -106,7 +106,7 @@ def parse_lists(values: ValueSet, dimension: int = 0) -> NDArray[np.float64] | N
     rows = [[float("nan" if part == "none" else part) for part in text[1:-1].split(",") if part] for text in texts]
     dimension = dimension or next((len(row) for row in rows if row), 0)
     matrix = np.full((len(rows) + 1, dimension), np.nan)  # the last row serves code -1
-    for place, row in enumerate(rows):
+    for position, row in enumerate(rows):
         if len(row) == dimension:
-            matrix[place] = row
+            matrix[position] = row
     return matrix[values.codes]

@@ -224,8 +224,8 @@ def number_meaning(name: str) -> str:
         return "measure"
     words = _meanings(name)
     is_of_things = False
-    for place in reversed(range(len(words))):
-        word, following = words[place], words[place + 1 :]
+    for position in reversed(range(len(words))):
+        word, following = words[position], words[position + 1 :]
         if "number" in word:
             if not following:
                 return "number"

@@ -410,11 +410,11 @@ def normalize_column(array: pa.Array | pa.ChunkedArray, settings: IndexSettings)
     ['3', '4']
     """
     found = normalize_batch(array, settings)
-    places = null_codes(found, settings)
-    if places.size:
+    positions = null_codes(found, settings)
+    if positions.size:
         evidence = NullEvidence()
-        evidence.add(found.hashes, found.data, found.offsets, places)
-        found = drop_nulls(found, places, evidence)
+        evidence.add(found.hashes, found.data, found.offsets, positions)
+        found = drop_nulls(found, positions, evidence)
     return read_dates(found, settings)
 
 
@@ -423,7 +423,7 @@ def _null_table(seed: int) -> NDArray[np.uint64]:
     """Return the hash table of the texts that may be nulls, as `find_hashes` takes it."""
     packed, offsets = pack_strings(list(NULL_TEXTS))  # canonical already: no table of all code points is made for them
     hashes = distinct_packed(packed, offsets, seed, _NO_HASHES).hashes
-    table = np.zeros(4096, np.uint64)  # sparse, so that nearly every other value ends at its first place
+    table = np.zeros(4096, np.uint64)  # sparse, so that nearly every other value ends at its first slot
     for h in hashes.tolist():
         slot = h % table.size
         while table[slot]:
@@ -440,18 +440,18 @@ def null_codes(values: ValueSet, settings: IndexSettings) -> NDArray[np.int64]:
     return found[: find_hashes(values.hashes, _null_table(settings.hash_seed), found)]
 
 
-def drop_nulls(values: ValueSet, places: NDArray[np.int64], evidence: NullEvidence) -> ValueSet:
+def drop_nulls(values: ValueSet, positions: NDArray[np.int64], evidence: NullEvidence) -> ValueSet:
     """Leave out the values that are nulls by the evidence of the whole column.
 
     Parameters
     ----------
     values : ValueSet
-    places : ndarray of int64
+    positions : ndarray of int64
         As `null_codes` found them.
     evidence : NullEvidence
         Of all other values of the column.
     """
-    texts = {values.value(place): place for place in places.tolist()}
+    texts = {values.value(position): position for position in positions.tolist()}
     nulls = evidence.decide(texts)
     if not nulls:
         return values

@@ -55,10 +55,10 @@ class NullEvidence:
         self._is_noted = np.zeros((N_SHAPES, BUCKETS), np.bool_)
 
     def add(
-        self, hashes: NDArray[np.uint64], data: NDArray[np.uint8], offsets: NDArray[np.int64], places: NDArray[np.int64]
+        self, hashes: NDArray[np.uint64], data: NDArray[np.uint8], offsets: NDArray[np.int64], nulls: NDArray[np.int64]
     ) -> None:
-        """Take distinct values; `places` are the numbers of those that stand in `NULL_TEXTS`."""
-        note_shapes((hashes, data, offsets), places, self._is_noted)
+        """Take distinct values; `nulls` are the numbers of those that stand in `NULL_TEXTS`."""
+        note_shapes((hashes, data, offsets), nulls, self._is_noted)
 
     def merge(self, other: NullEvidence) -> None:
         """Take what was collected of other values of the column."""

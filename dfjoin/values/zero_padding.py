@@ -75,16 +75,16 @@ def strip_zeros(values: ValueSet, width: int, settings: IndexSettings) -> ValueS
     ['501', '0501', '10001', 'a']
     """
     lengths = np.diff(values.offsets)
-    places = np.flatnonzero((lengths == width) & (values.data[values.offsets[:-1]] == ord("0")))
-    digits = values.data[values.offsets[places][:, None] + np.arange(width)]
-    is_code = ((digits >= ord("0")) & (digits <= ord("9"))).all(axis=1) if places.size else np.zeros(0, bool)
-    places, digits = places[is_code], digits[is_code]
-    if not places.size:
+    positions = np.flatnonzero((lengths == width) & (values.data[values.offsets[:-1]] == ord("0")))
+    digits = values.data[values.offsets[positions][:, None] + np.arange(width)]
+    is_code = ((digits >= ord("0")) & (digits <= ord("9"))).all(axis=1) if positions.size else np.zeros(0, bool)
+    positions, digits = positions[is_code], digits[is_code]
+    if not positions.size:
         return values
-    n_zeros = np.minimum(np.argmax(np.c_[digits != ord("0"), np.ones(places.size, bool)], axis=1), width - 1)
+    n_zeros = np.minimum(np.argmax(np.c_[digits != ord("0"), np.ones(positions.size, bool)], axis=1), width - 1)
     starts, kept = values.offsets[:-1].copy(), lengths.copy()
-    starts[places] += n_zeros
-    kept[places] -= n_zeros
+    starts[positions] += n_zeros
+    kept[positions] -= n_zeros
     offsets = np.zeros(len(values) + 1, np.int64)
     np.cumsum(kept, out=offsets[1:])
     out = np.zeros(int(offsets[-1]) + PADDING, np.uint8)
