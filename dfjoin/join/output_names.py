@@ -46,14 +46,15 @@ def _folded(name: Any) -> Any:
 
 
 def taken_names(labels: Iterable[Hashable], *, ignores_case: bool) -> set[Hashable]:
-    """Return the names that are not free beside some labels.
+    """Return the names that are not free beside some labels: these, and what they print as.
 
     Examples
     --------
     >>> ["capital" in taken_names(["Capital"], ignores_case=ignores) for ignores in (True, False)]
     [True, False]
     """
-    return _CaselessNames(map(_folded, labels)) if ignores_case else set(labels)
+    names = {name for label in labels for name in (label, str(label))}
+    return _CaselessNames(map(_folded, names)) if ignores_case else names
 
 
 def free_name(name: str, stem: str, taken: set[Hashable]) -> str:

@@ -24,6 +24,12 @@ def test_labels_of_the_other_frame_that_are_one_text_are_refused_or_told_apart()
     assert wide.columns.is_unique
 
 
+def test_a_column_that_is_brought_does_not_print_as_another_label():
+    frame = pd.DataFrame({0: LAND, 1: [1.5, 2.5, 3.5]})
+    wide = frame.auto_join(frame.iloc[::-1].assign(**{"2": 7}), on=0)
+    assert list(wide.columns) == [0, 1, "1__right", "2"]
+
+
 def test_a_learned_join_that_multiplies_rows_names_the_key():
     names = [f"{a}, {b}" for a in ("Adler", "Brook", "Crane", "Drake") for b in ("Ann", "Bea", "Cid")]
     people = [" ".join(name.split(", ")[::-1]) for name in names]
