@@ -134,7 +134,7 @@ def join_held(df: pd.DataFrame, other: Any, options: JoinOptions) -> tuple[pd.Da
     _warn_of_many_to_many(account)
     how = "left" if options.how == "asof" else options.how  # the step says that it goes by dates
     plan = JoinPlan(account.steps, how, index, options.max_expansion, options.indicator)
-    return _finish(df, account, plan, options, _nothing_text(other, options)), account
+    return _finish(df, account, plan, options, other), account
 
 
 def _nothing_text(other: Any, options: JoinOptions) -> str:
@@ -144,8 +144,7 @@ def _nothing_text(other: Any, options: JoinOptions) -> str:
         return f"the search result has no row{f' ({why})' if why else ''}"
     if is_pandas(other) and options.plan is None and options.is_relation_allowed:
         return "no columns of the two frames share a value, and no program or likeness relates any"
-    unknown = unknown_tables(other, options.tables or ()) if isinstance(other, Snapshot) else ""
-    return unknown or "no candidate shares a value with the frame"
+    return "no candidate shares a value with the frame"
 
 
 def _check_names(options: JoinOptions) -> None:
@@ -208,19 +207,19 @@ def _plan_of(values: dict[str, Any]) -> JoinPlan:
     return JoinPlan.from_dict(values)
 
 
-def _finish(df: pd.DataFrame, account: JoinAccount, plan: JoinPlan, options: JoinOptions, nothing: str) -> pd.DataFrame:
-    """Attach the report; say so when nothing was joined; `nothing`: what that means if nothing was passed over."""
+def _finish(df: pd.DataFrame, account: JoinAccount, plan: JoinPlan, options: JoinOptions, other: Any) -> pd.DataFrame:
+    """Attach the report; say so when nothing was joined."""
     joined = account.left.frame
     result = joined.copy() if joined is df else joined
     result.attrs = {**df.attrs, "dfjoin": report_values(df, account, plan)}
     if not account.joined:
-        text = _no_match_text(account, nothing)
+        text = _no_match_text(account, other, options)
         if options.on_no_match == "raise":
             raise NoMatchError(text + '; pass on_no_match="ignore" to get the frame unchanged')
         if options.on_no_match == "warn":
             warn(text + "; the frame is unchanged, dfjoin.report(result) lists what was passed over")
     elif not plan.index and len(df) and not any(step["rows_matched"] for step in account.joined):
-        text = _no_match_text(account, nothing)
+        text = _no_match_text(account, other, options)
         if options.on_no_match == "raise":
             raise NoMatchError(text + '; pass on_no_match="ignore" to get the columns without values')
         if options.on_no_match == "warn":
@@ -229,17 +228,21 @@ def _finish(df: pd.DataFrame, account: JoinAccount, plan: JoinPlan, options: Joi
     return result
 
 
-def _no_match_text(account: JoinAccount, nothing: str) -> str:
-    """Say why nothing was joined, or nothing found a partner; `nothing`: if nothing was passed over."""
+def _no_match_text(account: JoinAccount, other: Any, options: JoinOptions) -> str:
+    """Say why nothing was joined, or nothing found a partner."""
     if account.joined:
         step = account.joined[0]
         on, right_on = (" + ".join(map(str, step[side])) for side in ("on", "right_on"))
         tried = [passed["reason"] for passed in account.passed_over if not passed["column"]]
         also = f", and no relation of them was found ({tried[0]})" if tried else ""
         return f"no row found a partner on {on} = {right_on}{also}"
-    if not account.passed_over:
-        return nothing
+    unknown = unknown_tables(other, options.tables or ()) if isinstance(other, Snapshot) else ""
+    if unknown or not account.passed_over:
+        return unknown or _nothing_text(other, options)
     if all(not passed["column"] for passed in account.passed_over):
+        if not is_pandas(other):
+            n_passed, first = len(account.passed_over), account.passed_over[0]["reason"]
+            return f"{_nothing_text(other, options)}; passed over: {n_passed}, the first: {first}"
         return (
             "no columns of the two frames share enough values, and none of the relations that were tried was accepted "
             f"({len(account.passed_over)}); the first: {account.passed_over[0]['reason']}"

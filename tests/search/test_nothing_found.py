@@ -58,3 +58,12 @@ def test_a_join_with_no_pick_says_so(lake):
 def test_a_join_with_no_table_of_the_name_says_so(lake):
     with pytest.warns(DfjoinWarning, match="`tables` 'land' matches no table of the lake; did you mean 'lands'"):
         pd.DataFrame({"a": LANDS}).auto_join(lake, on="a", tables="land")
+
+
+def test_a_column_that_is_no_key_hides_no_other_reason(lake):
+    df = pd.DataFrame({"a": ["Mars", "Venus", "Pluto"], "n": [1, 2, 3]})
+    with pytest.warns(DfjoinWarning, match="^`tables` 'land' matches no table of the lake; did you mean 'lands'"):
+        df.auto_join(lake, tables="land")
+    text = "no candidate shares a value with the frame; passed over: 1, the first: column 'n' as a key: it is a serial"
+    with pytest.warns(DfjoinWarning, match=f"^{text}"):
+        df.auto_join(lake)
