@@ -407,13 +407,22 @@ def weigh_candidate(candidate: Candidate, is_by_equality: bool = True) -> Candid
     if found.useful is not None:
         useful = float(found.useful.usefulness[candidate.position])
     values = dict(zip(FEATURES, features[0].tolist(), strict=True))
-    texts = _texts(values, weights.score.contributions(features[0]))
+    own = float(evidence.hits.matched[0]) / max(1, found.query.n_values)
+    texts = _texts(_unweighted(values, own), weights.score.contributions(features[0]))
     return CandidateEvidence(
         float(scores[SCORE, 0]),
         useful,
         [text for part, text in texts if part > 0 and text],
         [text for part, text in texts if part < 0 and text],
     )
+
+
+def _unweighted(values: dict[str, float], own: float) -> dict[str, float]:
+    """Return features with the containment as it is, of which chance and usual texts take a share in the score."""
+    smaller, larger = min(own, values["held_by_query"]), values["covered"]
+    weight = values["larger_containment"] / larger if larger > 0 else 0.0
+    rare = values["rare_containment"] / weight if weight > 0 else own
+    return values | {"smaller_containment": smaller, "larger_containment": larger, "rare_containment": rare}
 
 
 def _texts(values: dict[str, float], parts: dict[str, float]) -> list[tuple[float, str]]:

@@ -41,7 +41,7 @@ BRINGS = (
     "header_in_table_name", "disjoint_headers", "header_elsewhere", "series", "number_columns", "same_folder",
     "held_by_query",
 )  # fmt: skip
-OF_THE_LAKE = ("rare_containment", "spread", "same_folder")
+OF_THE_LAKE = ("rare_containment", "spread", "smaller_containment", "larger_containment", "same_folder")
 """Features that depend on other tables."""
 NUMBER_JUDGEMENTS = Path(__file__).with_name("judged_numbers.csv")
 DRAWN = Path(__file__).with_name("judged_draw.csv")

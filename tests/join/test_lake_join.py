@@ -1,5 +1,6 @@
 """Joining tables of a lake: which candidates are taken, and what is read for that."""
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -74,6 +75,19 @@ def test_the_next_candidate_of_a_key_is_as_good_as_that_of_another_key(build):
         dfjoin.auto_join(df, lake)
 
 
+def test_of_two_columns_that_play_roles_none_is_taken_silently(build):
+    teams = ["Argentina", "Poland", "Croatia", "Mexico", "France", "Uruguay", "Portugal", "Denmark"]
+    home = [*teams, "Senegal", "Tunisia"]  # one side is more useful: the other has teams that the table has not
+    away = [*teams[3:], *teams[:3], "Scotland", "Wales"]
+    lake = build({"lands": pd.DataFrame({"land": [*teams, "Senegal", "Tunisia", "Cuba"], "area": np.arange(11) * 1.5})})
+    matches = pd.DataFrame({"home": home, "away": away, "goals": np.arange(10) * 0.5})
+    with pytest.raises(InvalidParameterError, match=r"'home', 'away' hold the same things .* column 'land' of 'lands'"):
+        dfjoin.auto_join(matches, lake)
+    assert _joined(dfjoin.auto_join(matches, lake, on="away")) == [(["away"], "lands")]
+    spelled = matches.assign(away=[*home[:9], "Tunisie"])  # the same in nearly all rows: one role
+    assert _joined(dfjoin.auto_join(spelled, lake)) == [(["home"], "lands")]
+
+
 FRUIT, TREES = ["pear", "quince", "rhubarb", "sloe"], ["willow", "hazel", "maple", "birch"]
 
 
@@ -142,11 +156,11 @@ def test_k_tables_are_joined_on_the_column_that_was_chosen(build):
 
 
 def test_rows_that_an_earlier_table_dropped_have_no_part_in_a_later_one(build):
-    df = pd.DataFrame({"a": list("pqrs"), "n": range(4)})
+    df = pd.DataFrame({"a": FRUIT, "n": range(4)})
     lake = build(
         {
-            "one": pd.DataFrame({"k": list("qrst"), "v": [1.5, 2.5, 3.5, 4.5]}),
-            "two": pd.DataFrame({"k": list("ppqrxy"), "w": [6.5, 7.5, 8.5, 9.5, 0.5, 0.5]}),
+            "one": pd.DataFrame({"k": [*FRUIT[1:], "thyme"], "v": [1.5, 2.5, 3.5, 4.5]}),
+            "two": pd.DataFrame({"k": ["pear", *FRUIT[:3], "yam", "zest"], "w": [6.5, 7.5, 8.5, 9.5, 0.5, 0.5]}),
         }
     )
     wide = dfjoin.auto_join(df, lake, on="a", k=2, how="inner", aggregate=None)

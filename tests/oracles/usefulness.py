@@ -199,7 +199,7 @@ def features(query, companions, candidate, table, headers, holding):
     is_same = mine == other and mine != []
     frame = {tuple(words(c)) for c in companions} - {tuple(mine)}
     is_own, has_digits = is_number(own), is_number(theirs)
-    in_table = [w for w in specific if w in stem]
+    in_table = [w for w in specific if w in stem and not w.isdigit()]
     no_letters = not is_own and sum(any(c.isalpha() for c in v) for v in own) < 0.1 * len(own)
     held = [tuple(words(h)) in frame or words(h) == mine for h in headers]
     is_new = [not h and words(name) != [] for h, name in zip(held, headers, strict=True)]
@@ -208,15 +208,18 @@ def features(query, companions, candidate, table, headers, holding):
     by_chance, bits = chance(own_rows, their_rows)
     by_value = 1 - by_chance
     rarity = {v: 1 / math.sqrt(holding[v]) for v in own}
+    are_texts = not is_own and not has_digits
+    spread = sum(max(0.0, math.log(holding[v])) for v in shared) / len(shared)
+    rare_bits = sum(math.log2(65536 / max(1.0, holding[v])) for v in shared)
+    weight = by_value * (rare_bits**2 / (rare_bits**2 + 14**2) if are_texts else 1)
     own_unique, their_unique = len(own) == len(own_rows), len(theirs) == len(their_rows)
     return {
         "information": math.log(1 + bits),
         "information_per_value": bits / len(shared),
-        "rare_containment": by_value * sum(rarity[v] for v in shared) / sum(rarity.values()),
-        "spread": by_value * sum(max(0.0, math.log(holding[v])) for v in shared) / len(shared)
-        + by_chance * math.log(65536),
-        "smaller_containment": by_value * min(containments),
-        "larger_containment": by_value * max(containments),
+        "rare_containment": weight * sum(rarity[v] for v in shared) / sum(rarity.values()),
+        "spread": by_value * spread + by_chance * math.log(65536),
+        "smaller_containment": weight * min(containments),
+        "larger_containment": weight * max(containments),
         "shared": math.log(1 + len(shared)),
         "lone_shared": float(len(shared) == 1 < len(own)),
         "cardinality": by_value * math.log(len(theirs)),
@@ -231,7 +234,7 @@ def features(query, companions, candidate, table, headers, holding):
         "both_years": _is_years(own) and _is_years(theirs),
         "numeric_header": all(w.isdigit() for w in mine),
         "unique_query": own_unique,
-        "both_text": not is_own and not has_digits,
+        "both_text": are_texts,
         "place_in_table": headers.index(header) / len(headers),
         "new_columns": math.log(1 + max(0, n_new)),
         "nothing_new": n_new <= 0,

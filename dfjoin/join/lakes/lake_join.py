@@ -37,7 +37,8 @@ class ColumnChoice:
     """The choice of a query column: that whose best acceptable candidate is the best of all.
 
     Candidates are compared by usefulness, then by shared values. Columns whose best candidates are equally good are no
-    conflict if they lead to the same rows: the first one is taken. A table is read
+    conflict if they lead to the same rows: the first one is taken. Two columns of different roles (home, away) that
+    lead to the same column are one, whichever is better. A table is read
     only where nothing but its rows tells whether it brings anything new, and only for a candidate that is the best
     unless its rows speak against it; the column that comes next takes its place then.
 
@@ -76,10 +77,32 @@ class ColumnChoice:
             if len(accepted) == len(best):  # the only one: read it now
                 reasons = [self._candidates.reason_against(self._left, best[0])]
                 if reasons == [""]:
+                    self._check_roles(best[0], rows)
                     return best[0].query_column
             known = zip(best, reasons, strict=True)
             self._reasons |= {name_of_row(row): reason for row, reason in known if reason is not None}
         return None
+
+    def _check_roles(self, best: Any, rows: list[Any]) -> None:
+        """Raise an error if another column that plays another role in the rows leads to the same column of the table.
+
+        Two columns play roles if they hold the same things and differ in most rows: home and away, origin and target.
+        """
+        for row in rows:
+            is_rival = (row.table, row.column) == (best.table, best.column) and row.query_column != best.query_column
+            if is_rival and not self._candidates.rank_reason(row) and self._are_roles(best, row):
+                names = [best.query_column, row.query_column]
+                raise InvalidParameterError(
+                    f"`on` must be given: the columns {shortlist(names)} hold the same things in different rows, and "
+                    f"both lead to column {best.column!r} of {best.table!r}; pass on={names[0]!r}, for example"
+                )
+
+    def _are_roles(self, one: Any, other: Any) -> bool:
+        """Tell whether half of the values of a column are those of another one, and most rows hold different ones."""
+        few, many = sorted((self._candidates.queries[row.query_column].values for row in (one, other)), key=len)
+        is_shared = np.isin(few.hashes, many.hashes)
+        few_keys, many_keys = (np.append(values.hashes, np.uint64(0))[values.codes] for values in (few, many))
+        return 2 * int(is_shared.sum()) >= len(few) and 2 * int((few_keys == many_keys).sum()) < few_keys.size
 
     def _is_one_join(self, rows: list[Any]) -> bool:
         """Tell whether candidates of several query columns lead to the same rows of one table.

@@ -44,6 +44,9 @@ SERIAL_SHARE = 0.8
 _CHANCE_BITS = 10.0
 """Bits by which the shared numbers exceed what ranges predict where half of them are taken to be shared by chance."""
 
+_LABEL_BITS = 14.0
+"""Bits of rarity of the shared texts where what each side holds of the other counts half: those of *yes* and *no*."""
+
 LIMIT = 5.0
 """A feature counts as far as this many standard deviations from its mean, and no farther."""
 
@@ -68,6 +71,7 @@ _PARTS = 1e6
 
 _ALL_NUMBERS = math.log(1e9)
 _ALL_COLUMNS = math.log(REFERENCE_COLUMNS)
+_LN2 = math.log(2.0)
 
 
 class _FeatureColumns(NamedTuple):
@@ -122,10 +126,10 @@ information              ln(1 + bits of the shared values), see `weigh_values`; 
                          they exceed what the ranges of the columns predict, see `by_chance`
 information_per_value    these bits of a shared value on the average
 rare_containment         containment of the query, each value weighted by one over the root of the columns that hold it,
-                         times one minus `by_chance`
+                         times one minus `by_chance`; of texts times `_weight_of_texts`
 spread                   mean of ln(columns that hold a shared value); as far as `by_chance`, ln of all columns
 smaller_, larger_        the smaller and the larger of the containment of the query in the candidate and the reverse,
-                         times one minus `by_chance`
+                         times the same
 shared, lone_shared      ln(1 + shared values), and whether only one value is shared of several that the query has
 cardinality              ln(distinct values of the candidate), times one minus `by_chance`
 same_specific_header     the headers have the same words, and not only words that stand in tables of any subject
@@ -319,6 +323,18 @@ def _weigh_range(record, query, matched):
 
 
 @njit_inner
+def _weight_of_texts(spread, matched):
+    """Return how far the containment of two sets of texts counts.
+
+    Any two columns of answers hold *yes* and *no*: that two columns have the same few usual texts tells little. The
+    bits by which the shared texts are rare, log2(all columns ÷ columns that hold it) of each, are compared with those
+    of two labels; the square lets a few more texts count in full.
+    """
+    bits = matched * max(0.0, _ALL_COLUMNS - spread) / _LN2
+    return bits * bits / (bits * bits + _LABEL_BITS * _LABEL_BITS)
+
+
+@njit_inner
 def _marks_of_header(header, known, query, marks):
     """Return what a header has to do with the query's; it is compared once."""
     if marks[header] == 0:
@@ -366,10 +382,13 @@ def _set_values(sums, record, query, total_weight, out):
     rarity, spread = float(sums[WEIGHT]) / SCALE / max(total_weight, 1e-9), float(sums[SPREAD]) / SCALE / matched
     out[AT.information] = math.log(1.0 + bits)
     out[AT.information_per_value] = bits / matched
-    out[AT.rare_containment] = rarity * is_by_value
+    weight = is_by_value
+    if query.is_text and record[KIND] == 1.0:
+        weight *= _weight_of_texts(spread, matched)
+    out[AT.rare_containment] = rarity * weight
     out[AT.spread] = spread * is_by_value + _ALL_COLUMNS * by_chance
-    out[AT.smaller_containment] = min(own, theirs) * is_by_value
-    out[AT.larger_containment] = max(own, theirs) * is_by_value
+    out[AT.smaller_containment] = min(own, theirs) * weight
+    out[AT.larger_containment] = max(own, theirs) * weight
     out[AT.covered], out[AT.held_by_query] = max(own, theirs), theirs
     out[AT.lone_shared] = matched <= 1.0 and n_query > 1.0
     out[AT.cardinality] = record[LOG_CARDINALITY] * is_by_value

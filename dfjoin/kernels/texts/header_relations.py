@@ -203,7 +203,7 @@ def table_marks(table, tables, briefs, query):
     int
         Marks:
 
-        - IN_TABLE: a specific word of the query's header is in the name of the table.
+        - IN_TABLE: a specific word of the query's header, no number, is in the name of the table.
         - NAMES_TABLE: the query's header names the table, or is short for its name: ``species_id`` a table ``species``,
           ``emp`` a table ``employees``.
 
@@ -219,7 +219,7 @@ def table_marks(table, tables, briefs, query):
         marks = NAMES_TABLE
     for a in range(query.words.shape[0]):
         is_found = _has_word(tables.words, tables.marks, first, last, query.words[a])
-        if is_found and query.marks[a] & UNSPECIFIC == 0:
+        if is_found and query.marks[a] & (UNSPECIFIC | DIGITS) == 0:
             marks |= IN_TABLE
     return marks
 
