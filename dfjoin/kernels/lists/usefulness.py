@@ -229,15 +229,14 @@ its weight. The first row has the bias in place of a weight."""
 class ModelNumbers(NamedTuple):
     """The published model, see `UsefulnessModel`; `most` is 1 for features that raise the score, else 0.
 
-    `score` and `brings` are logistic regressions; `by_values`, `by_header` and `by_table` the parts of the former that
-    are known without a name, that only headers tell, and that only the table tells; their biases add up to its bias.
+    The odds of the score are the sum of what is known without a name, of what only headers tell, and of what only the
+    table tells; `brings` is a logistic regression of its own.
     """
 
-    score: NDArray[np.float64]
-    brings: NDArray[np.float64]
     by_values: NDArray[np.float64]
     by_header: NDArray[np.float64]
     by_table: NDArray[np.float64]
+    brings: NDArray[np.float64]
     most: NDArray[np.float64]
     floor: float
     repeated: float
@@ -492,12 +491,12 @@ def _most_with_header(record, query, mark, model, values, out):
 
 
 @njit_inlined
-def _may_reach(least_odds, record, lake, query, most, model, met, values, out):
+def _may_reach(least_odds, odds, record, lake, query, most, model, met, values, out):
     """Tell whether a candidate may have a score, whatever names say that were not read.
 
-    `most` is what names add to the odds at most: all names where not both are numbers, or both are, and tables.
+    `odds` are what its values tell, and `most` what names add to them at most: all names where not both are numbers, or
+    both are, and tables.
     """
-    odds = _odds(out, model.by_values)
     are_numbers = query.is_text_serial or (query.is_number and record[KIND] == 2.0)
     if odds + (most[1] if are_numbers else most[0]) < least_odds:
         return False
@@ -517,27 +516,31 @@ def _odds(features, part):
     """Return the odds that features have in a logistic regression, or a part of it."""
     odds = part[0, WEIGHT_OF]
     for j in range(1, part.shape[0]):
-        value = (features[np.uint64(part[j, PLACE_OF])] - part[j, MEAN]) * part[j, RATE]
+        value = (features[np.uint64(np.int64(part[j, PLACE_OF]))] - part[j, MEAN]) * part[j, RATE]
         odds += part[j, WEIGHT_OF] * min(max(value, -LIMIT), LIMIT)
     return odds
 
 
 @njit_inner
-def _probability(features, part):
-    """Return the probability that a logistic regression gives to a candidate."""
-    return _rounded(1.0 / (1.0 + math.exp(-min(max(_odds(features, part), -_MOST_ODDS), _MOST_ODDS))))
+def _probability(odds):
+    """Return the probability that odds say."""
+    return _rounded(1.0 / (1.0 + math.exp(-min(max(odds, -_MOST_ODDS), _MOST_ODDS))))
 
 
 @njit_inner
-def _set_scores(features, model, least, i, out):
-    """Write the scores of one candidate; zeros behind a score below the least one that is wanted."""
-    score, nothing_new = _probability(features, model.score), features[AT.nothing_new] > 0.0
+def _set_scores(features, odds, model, least, i, out):
+    """Write the scores of one candidate; zeros behind a score below the least one that is wanted.
+
+    `odds` are what its values tell.
+    """
+    score = _probability(odds + _odds(features, model.by_header) + _odds(features, model.by_table))
     if score < least:
         out[SCORE, i], out[GAIN, i], out[USEFULNESS, i], out[NOTHING_NEW, i] = score, 0.0, 0.0, 0.0
         return
+    nothing_new = features[AT.nothing_new] > 0.0
     gain = model.floor * model.many_to_many * _EVEN
     if not nothing_new:
-        gain = model.floor + (1.0 - model.floor) * _probability(features, model.brings)
+        gain = model.floor + (1.0 - model.floor) * _probability(_odds(features, model.brings))
     factor = 1.0
     if features[AT.unique_candidate] <= 0.0:
         factor = model.many_to_many if features[AT.many_to_many] > 0.0 else model.repeated
@@ -561,7 +564,7 @@ def score_features(features, model, out):
     O(n).
     """
     for i in range(features.shape[0]):
-        _set_scores(features[i], model, 0.0, i, out)
+        _set_scores(features[i], _odds(features[i], model.by_values), model, 0.0, i, out)
 
 
 @njit_lean
@@ -608,8 +611,9 @@ def score_candidates(columns, evidence, lake, query, model, smallest, met, featu
         record, row = records[columns[i]], features[i if features.shape[0] > 1 else 0]
         values = _set_values(sums[i], record, query, total_weight, row)
         least = 0.0 if values[1] == 1.0 and record[CARDINALITY] == query.n_values else smallest
-        if least > 0.0 and not _may_reach(least_odds, record, lake, query, most, model, met, values, row):
+        odds = _odds(row, model.by_values)
+        if least > 0.0 and not _may_reach(least_odds, odds, record, lake, query, most, model, met, values, row):
             out[SCORE, i], out[GAIN, i], out[USEFULNESS, i], out[NOTHING_NEW, i] = below, 0.0, 0.0, 0.0
             continue
         _set_named(record, lake, query, met, values, row)
-        _set_scores(row, model, least, i, out)
+        _set_scores(row, odds, model, least, i, out)

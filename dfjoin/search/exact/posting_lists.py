@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from dfjoin.index.catalog import KINDS
 from dfjoin.index.component_files import advise_willneed, is_mapped
 from dfjoin.index.segment import Segment, Tokens, reading
+from dfjoin.kernels.lists.evidence import N_SUMS
 from dfjoin.kernels.lists.mergelist import (
     collect_lists,
     count_lists,
@@ -285,6 +286,11 @@ class WorkArrays:
     def __init__(self, n_columns: int, n_lists: int) -> None:
         counts, list_weights = np.zeros(n_columns, np.int32), np.zeros(n_lists, np.int32)
         self.tally = Tally(counts, list_weights, np.empty(n_columns + 1, np.int32))
+
+    @cached_property
+    def sums(self) -> NDArray[np.int64]:
+        """Scratch of what shared values tell, a row for each column and one more; may hold anything."""
+        return np.empty((self.tally.counts.size + 1, N_SUMS), np.int64)
 
     @cached_property
     def marks(self) -> NDArray[np.uint8]:

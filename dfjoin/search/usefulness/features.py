@@ -175,10 +175,10 @@ def _sum_all(known: ValueWeights, number: int, stats: SearchStats) -> tuple[Hits
         known.matched.groups(number),
         known.searcher.scratch_of(number),
     )
-    indptr, n_columns = segment.tokens.list_indptr, segment.n_columns
+    indptr = segment.tokens.list_indptr
     with work.lend() as arrays:
         scratch = Sums(
-            np.empty((n_columns + 1, N_SUMS), np.int64),
+            arrays.sums,
             arrays.tally.counts,
             arrays.tally.list_weights,
             np.empty(groups.size, np.uint32),

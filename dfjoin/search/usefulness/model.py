@@ -116,7 +116,7 @@ class UsefulnessModel:
         by_values, no_bias = score[~(is_of_table | is_of_header)], np.zeros((1, WEIGHT_OF + 1))
         by_header, by_table = (np.concatenate([no_bias, score[own]]) for own in (is_of_header, is_of_table))
         factors = self.floor, self.repeated, self.many_to_many
-        return ModelNumbers(score, self.brings.numbers, by_values, by_header, by_table, most, *factors)
+        return ModelNumbers(by_values, by_header, by_table, self.brings.numbers, most, *factors)
 
     def scores(self, features: NDArray[np.float64]) -> NDArray[np.float64]:
         """Score candidates of which the features are known.
