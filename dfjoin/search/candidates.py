@@ -23,12 +23,11 @@ from dfjoin.index.catalog import KINDS
 from dfjoin.search.composite_result import explain_key, key_pairs
 from dfjoin.search.exact.posting_lists import matches_pattern
 from dfjoin.search.explanation import N_NAMED, Explanation, rows_table, tell_period, value_items
-from dfjoin.search.found import Candidate, Found, SearchContext
+from dfjoin.search.found import Candidate, Found, SearchContext, Usefulness
 from dfjoin.search.hits import KeyHit
 from dfjoin.search.modes import mode_of
 from dfjoin.search.params import SearchParams
 from dfjoin.search.usefulness.ranking import VERDICTS, score_hits, verdict_of
-from dfjoin.search.usefulness.useful_hits import Usefulness
 from dfjoin.store.snapshot import Snapshot
 from dfjoin.store.table import is_mostly_null, void_reason
 

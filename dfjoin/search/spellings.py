@@ -295,6 +295,9 @@ def tell_lost_zeros(respelled: Found) -> dict[str, int]:
 _LOOKED_AT = 16
 """Values, spread over a query, of which one has to be a date or a period."""
 
+_MAY_BE_DIGIT = [byte >= 128 or ord("0") <= byte <= ord("9") for byte in range(256)]
+"""Whether a digit of any script may begin or end with a byte."""
+
 
 class SpelledRows(NamedTuple):
     """Rows that another spelling of the query has found, what the result says of the spelling, and their search."""
@@ -316,16 +319,11 @@ def may_hold_periods(query: QueryColumn) -> bool:
         return True
     step, data = -(-len(values) // _LOOKED_AT), values.data.data
     for start, end in zip(values.offsets[:-1:step].tolist(), values.offsets[1::step].tolist(), strict=True):
-        if _may_be_digit(data[start]) or _may_be_digit(data[end - 1]):  # a year begins or ends them
+        if _MAY_BE_DIGIT[data[start]] or _MAY_BE_DIGIT[data[end - 1]]:  # a year begins or ends them
             text = str(data[start:end], "utf-8", "replace")
             if (text[0].isdigit() or text[-1].isdigit()) and is_period(text):
                 return True
     return False
-
-
-def _may_be_digit(byte: int) -> bool:
-    """Tell whether a digit of any script may begin or end with a byte."""
-    return byte >= 128 or ord("0") <= byte <= ord("9")
 
 
 def merge_spelled(frame: JoinCandidates, column: str, found: Sequence[SpelledRows]) -> JoinCandidates:

@@ -32,12 +32,11 @@ from dfjoin.search.embedding.near_plans import NearSegment, chosen_queries, run_
 from dfjoin.search.embedding.pexeso.pexeso_plan import PexesoSearch
 from dfjoin.search.embedding.pexeso.pivots import build_pivot_index
 from dfjoin.search.exact.searcher import MatchedQuery, smallest_count
-from dfjoin.search.found import Candidate, Found, Pool
+from dfjoin.search.found import Candidate, Found, Pool, Usefulness
 from dfjoin.search.hits import Hits, RankedHits, join_hits, rank_hits
 from dfjoin.search.params import SearchParams, SearchStats
 from dfjoin.search.usefulness.features import SharedEvidence
 from dfjoin.search.usefulness.ranking import MOST_RANKED, rank_pool
-from dfjoin.search.usefulness.useful_hits import Usefulness
 from dfjoin.store.snapshot import Snapshot
 from dfjoin.values.header_meaning import headers_of
 from dfjoin.values.normalize import keep_values

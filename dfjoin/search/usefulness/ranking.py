@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from dfjoin.kernels.lists.evidence import Families, FoldedHits, fold_families
 from dfjoin.kernels.lists.usefulness import NOTHING_NEW, SCORE, USEFULNESS, QueryFacts
 from dfjoin.search.exact.searcher import MatchedQuery
-from dfjoin.search.found import Found, Pool
+from dfjoin.search.found import Found, Pool, Usefulness
 from dfjoin.search.hits import Hits, RankedHits, best_places, rank_hits
 from dfjoin.search.params import SearchParams
 from dfjoin.search.query import QueryColumn
@@ -21,7 +21,6 @@ from dfjoin.search.usefulness.features import (
 )
 from dfjoin.search.usefulness.lake_facts import facts_of
 from dfjoin.search.usefulness.model import model
-from dfjoin.search.usefulness.useful_hits import Usefulness
 from dfjoin.store.snapshot import Snapshot
 from dfjoin.values.normalize import table_size
 
