@@ -212,7 +212,7 @@ def collect_evidence(groups, weights, list_indptr, scratch):
         if group < 0:
             continue
         if group < n_columns:
-            row, n_met = _row_of(group, n_met, scratch)
+            row, n_met = _row_of(np.uint32(group), n_met, scratch)
             for s in range(N_SUMS):
                 sums[row, s] += weights[i, s]
             continue
@@ -279,33 +279,6 @@ def add_lists(n_lists, n_met, postings, scratch):
             sums[row, WEIGHT] += weight
             sums[row, SPREAD] += spread
     return n_met
-
-
-@njit_lean
-def take_sums(columns, n_lists, scratch, out):
-    """Take the sums of the columns that were met, and clean the scratch.
-
-    Parameters
-    ----------
-    columns : ndarray of int32, shape (n,)
-        The columns that were met, in the order that is wanted.
-    n_lists : int
-        As `collect_evidence` returned it.
-    scratch : Sums
-    out : ndarray of int64, shape (n, N_SUMS)
-        Receives them.
-
-    Notes
-    -----
-    O(columns + lists).
-    """
-    for i in range(columns.shape[0]):
-        row = scratch.rows[columns[i]]
-        scratch.rows[columns[i]] = 0
-        for s in range(N_SUMS):
-            out[i, s] = scratch.sums[row, s]
-    for place in range(n_lists):
-        scratch.places[scratch.lists[place]] = 0
 
 
 @njit_lean

@@ -191,7 +191,7 @@ class ColumnRecords(NamedTuple):
     """What a search needs of each column of a segment, side by side, and the names that they have.
 
     `records` has the columns CARDINALITY to HEADER; HEADER is the number of a distinct header, of which `headers` are
-    the words, and `briefs` what is looked at first, see `write_briefs`.
+    the words, and `briefs` what is looked at first, see `briefs_of`.
     """
 
     records: NDArray[np.float64]

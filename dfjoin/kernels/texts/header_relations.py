@@ -26,7 +26,7 @@ IN_TABLE, NAMES_TABLE = 1, 2
 """What the name of a table has to do with the query's header, see `table_marks`."""
 
 JOINED, FIRST_BYTES, SAID = range(3)
-"""Columns of what is looked at first of a name, see `write_briefs`."""
+"""Columns of what is looked at first of a name, see `briefs_of`."""
 
 _FOUR_BYTES = np.uint64(32)
 _FIRST_BYTE = np.uint64(56)
@@ -43,29 +43,30 @@ def _first_bytes(names, number):
     return found
 
 
-@njit_lean
-def write_briefs(names, briefs):
-    """Write what is looked at first of names: most have no word that begins as one of a query's header does.
+def briefs_of(names):
+    """Return what is looked at first of names: most have no word that begins as one of a query's header does.
 
     Parameters
     ----------
     names : HeaderWords
-    briefs : ndarray of uint64, shape (n, 3)
-        Receives the hash of each, a set of bits of the first bytes of its specific words, and whether it is IS_NAMING
-        and IS_MEASURE, see `header_marks`.
 
-    Notes
-    -----
-    O(words).
+    Returns
+    -------
+    ndarray of uint64, shape (n, 3)
+        The hash of each, a set of bits of the first bytes of its specific words, and whether it is IS_NAMING and
+        IS_MEASURE, see `header_marks`. Of numpy, as it is made once.
     """
-    for i in range(briefs.shape[0]):
-        said = np.uint64(0)
-        for w in range(names.indptr[i], names.indptr[i + 1]):
-            if names.marks[w] & (NAMING | THING):
-                said |= np.uint64(IS_NAMING)
-            if names.marks[w] & MEASURE:
-                said |= np.uint64(IS_MEASURE)
-        briefs[i, JOINED], briefs[i, FIRST_BYTES], briefs[i, SAID] = names.joined[i], _first_bytes(names, i), said
+    n = names.joined.size
+    owner = np.repeat(np.arange(n), np.diff(names.indptr))
+    briefs = np.zeros((n, SAID + 1), np.uint64)
+    briefs[:, JOINED] = names.joined
+    bits = np.uint64(1) << ((names.starts >> _FIRST_BYTE) & _BITS)
+    np.bitwise_or.at(briefs[:, FIRST_BYTES], owner, np.where(names.marks & UNSPECIFIC == 0, bits, np.uint64(0)))
+    says = np.where(names.marks & (NAMING | THING) > 0, IS_NAMING, 0) | np.where(
+        names.marks & MEASURE > 0, IS_MEASURE, 0
+    )
+    np.bitwise_or.at(briefs[:, SAID], owner, says.astype(np.uint64))
+    return briefs
 
 
 @njit_inner
@@ -142,7 +143,7 @@ def header_marks(header, headers, briefs, query):
         Number of the other one.
     headers : HeaderWords
     briefs : ndarray of uint64
-        Of these headers, see `write_briefs`.
+        Of these headers, see `briefs_of`.
     query : HeaderWords
         One name.
 
@@ -194,7 +195,7 @@ def table_marks(table, tables, briefs, query):
     tables : HeaderWords
         Names of tables.
     briefs : ndarray of uint64
-        Of these names, see `write_briefs`.
+        Of these names, see `briefs_of`.
     query : HeaderWords
         One name.
 

@@ -22,7 +22,6 @@ from dfjoin.kernels.lists.evidence import (
     add_lists,
     add_sets,
     collect_evidence,
-    take_sums,
     weigh_values,
 )
 from dfjoin.kernels.lists.usefulness import (
@@ -190,8 +189,9 @@ def _sum_all(known: ValueWeights, number: int, stats: SearchStats) -> tuple[Hits
         with reading_postings(segment):
             n_met = add_lists(n_lists, n_met, lists_of(segment), scratch)
         columns = np.sort(scratch.met[:n_met])
-        sums = np.empty((n_met, N_SUMS), np.int64)
-        take_sums(columns, n_lists, scratch, sums)
+        sums = scratch.sums[scratch.rows[columns]]
+        scratch.rows[columns] = 0
+        scratch.places[scratch.lists[:n_lists]] = 0
     stats.n_found += int(np.count_nonzero(groups >= 0))
     stats.lists_read += n_lists
     stats.postings_read += n_postings

@@ -33,7 +33,7 @@ from dfjoin.kernels.lists.usefulness import (
     TableNumbers,
 )
 from dfjoin.kernels.ragged import expand_stretches
-from dfjoin.kernels.texts.header_relations import SAID, HeaderPlaces, write_briefs
+from dfjoin.kernels.texts.header_relations import HeaderPlaces, briefs_of
 from dfjoin.kernels.texts.header_words import DIGITS, SHORT, HeaderWords
 from dfjoin.store.snapshot import Snapshot
 from dfjoin.store.table import is_mostly_null
@@ -198,13 +198,6 @@ def _chosen_headers(names: HeaderWords, chosen: NDArray[np.int64]) -> HeaderWord
     indptr = np.append(0, np.cumsum(lengths))
     places = expand_stretches(starts, lengths)
     return HeaderWords(names.joined[chosen], indptr, names.words[places], names.starts[places], names.marks[places])
-
-
-def briefs_of(names: HeaderWords) -> NDArray[np.uint64]:
-    """Return what is looked at first of some names, see `write_briefs`."""
-    briefs = np.empty((names.joined.size, SAID + 1), np.uint64)
-    write_briefs(names, briefs)
-    return briefs
 
 
 def _sums(values: NDArray[np.uint64], starts: NDArray[np.int64], ends: NDArray[np.int64]) -> NDArray[np.uint64]:

@@ -16,10 +16,10 @@ from dfjoin.kernels.lists.usefulness import (
     score_candidates,
 )
 from dfjoin.kernels.records import as_read_only
-from dfjoin.kernels.texts.header_relations import FrameHeaders
+from dfjoin.kernels.texts.header_relations import FrameHeaders, briefs_of
 from dfjoin.search.query import QueryColumn
 from dfjoin.search.usefulness.features import query_facts
-from dfjoin.search.usefulness.lake_facts import briefs_of, record_of
+from dfjoin.search.usefulness.lake_facts import record_of
 from dfjoin.search.usefulness.model import model
 from dfjoin.values.header_meaning import headers_of
 

@@ -132,7 +132,7 @@ def test_the_bound_of_a_score_knows_each_feature_of_it(lake):
     n_bounded = 0
     for frame in FRAMES.values():
         for label in frame:
-            for _, inputs in features._by_segment(*asked(lake, pd.DataFrame(frame), label), model().numbers, 2.0):
+            for _, inputs in features._by_segment(*asked(lake, pd.DataFrame(frame), label), model().numbers, 1.0):
                 sums, weight = inputs.evidence
                 for i in range(inputs.columns.size):
                     one = inputs._replace(columns=inputs.columns[i : i + 1], evidence=(sums[i : i + 1], weight))
