@@ -54,9 +54,6 @@ _MOST_ODDS = 30.0
 _EVEN = 0.5
 """Score from which on a candidate is more likely a join than an accident."""
 
-_ANY_NUMBER = 1e9
-"""Stands for a count that is not known, where no count is larger."""
-
 _BELOW = 6e-7
 """A score that is this much below another one is not rounded to it."""
 
@@ -171,7 +168,7 @@ same_folder              the candidate's table lies in the folder of the table w
 OF_TABLE = (AT.header_in_table_name, AT.header_elsewhere, AT.other_headers, AT.same_folder)
 """Features that only the table tells, as far as the score has them."""
 
-_OF_NUMBERS = (AT.similar_size, AT.refers, AT.same_key_header, AT.alike_header, AT.names_key, AT.measured)
+OF_NUMBERS = (AT.similar_size, AT.refers, AT.same_key_header, AT.alike_header, AT.names_key, AT.measured)
 """Those that only headers tell and that are zero where the query and the candidate are not both numbers."""
 
 OF_HEADER = (
@@ -179,7 +176,7 @@ OF_HEADER = (
     AT.disjoint_headers,
     AT.no_letters_same_header,
     AT.unnamed_numbers,
-    *_OF_NUMBERS,
+    *OF_NUMBERS,
 )
 """Features that only headers tell, as far as the score has them."""
 
@@ -226,11 +223,17 @@ PLACE_OF, MEAN, RATE, WEIGHT_OF = range(4)
 its weight. The first row has the bias in place of a weight."""
 
 
+OTHERS, NUMBERS, TABLE_ALONE = range(3)
+"""Columns of `ModelNumbers.bounds`."""
+
+
 class ModelNumbers(NamedTuple):
     """The published model, see `UsefulnessModel`; `most` is 1 for features that raise the score, else 0.
 
     The odds of the score are the sum of what is known without a name, of what only headers tell, and of what only the
-    table tells; `brings` is a logistic regression of its own.
+    table tells; `brings` is a logistic regression of its own. `bounds` has what names add to the odds of the score at
+    most, a row for frames whose other headers are not known, and one for those where they are: names of both where not
+    both columns are numbers (OTHERS), or both are (NUMBERS), and the table alone.
     """
 
     by_values: NDArray[np.float64]
@@ -238,6 +241,7 @@ class ModelNumbers(NamedTuple):
     by_table: NDArray[np.float64]
     brings: NDArray[np.float64]
     most: NDArray[np.float64]
+    bounds: NDArray[np.float64]
     floor: float
     repeated: float
     many_to_many: float
@@ -461,22 +465,6 @@ def _set_named(record, lake, query, met, values, out):
 
 
 @njit_inner
-def _set_most(query, model, are_numbers, out):
-    """Write the features of names as they are where they raise the score the most."""
-    for feature in OF_TABLE:
-        out[feature] = model.most[feature]
-    for feature in OF_HEADER:
-        out[feature] = model.most[feature]
-    out[AT.other_headers] *= _ANY_NUMBER
-    if query.companions.shape[0] == 0:
-        out[AT.other_headers] = 0.0
-        out[AT.same_folder] = 0.0
-    if not are_numbers:
-        for feature in _OF_NUMBERS:
-            out[feature] = 0.0
-
-
-@njit_inner
 def _most_with_header(record, query, mark, model, values, out):
     """Return the most that the header of a candidate adds to its odds, whatever the name of its table is.
 
@@ -494,15 +482,14 @@ def _most_with_header(record, query, mark, model, values, out):
 def _may_reach(least_odds, odds, record, lake, query, most, model, met, values, out):
     """Tell whether a candidate may have a score, whatever names say that were not read.
 
-    `odds` are what its values tell, and `most` what names add to them at most: all names where not both are numbers, or
-    both are, and tables.
+    `odds` are what its values tell, and `most` what names add to them at most, a row of `ModelNumbers.bounds`.
     """
     are_numbers = query.is_text_serial or (query.is_number and record[KIND] == 2.0)
-    if odds + (most[1] if are_numbers else most[0]) < least_odds:
+    if odds + (most[NUMBERS] if are_numbers else most[OTHERS]) < least_odds:
         return False
     known, _, _ = lake
     mark = _marks_of_header(np.int64(record[HEADER]), known, query, met.headers)
-    return odds + most[2] + _most_with_header(record, query, mark, model, values, out) >= least_odds
+    return odds + most[TABLE_ALONE] + _most_with_header(record, query, mark, model, values, out) >= least_odds
 
 
 @njit_inner
@@ -597,13 +584,8 @@ def score_candidates(columns, evidence, lake, query, model, smallest, met, featu
     the values of the query and no others is never left out: its table may be a copy of the frame. O(n).
     """
     records, (sums, total_weight), n = lake[0].records, evidence, columns.shape[0]
-    below, most, least_odds = smallest - _BELOW, (0.0, 0.0, 0.0), -np.inf
-    if below > 0.0 and n > 0:
-        least_odds = math.log(below / (1.0 - below)) - _ROOM
-        _set_most(query, model, False, features[0])
-        of_table, of_others = _odds(features[0], model.by_table), _odds(features[0], model.by_header)
-        _set_most(query, model, True, features[0])
-        most = (of_table + of_others, of_table + _odds(features[0], model.by_header), of_table)
+    below, most = smallest - _BELOW, model.bounds[1 if query.companions.shape[0] > 0 else 0]
+    least_odds = math.log(below / (1.0 - below)) - _ROOM if below > 0.0 else -np.inf
     for i in range(n):
         if i + _AHEAD < n:
             prefetch(records, columns[i + _AHEAD] * (HEADER + 1))

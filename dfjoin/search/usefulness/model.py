@@ -12,16 +12,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dfjoin.kernels.lists.usefulness import (
+    AT,
     FEATURES,
     LIMIT,
+    MEAN,
     N_SCORES,
     OF_HEADER,
+    OF_NUMBERS,
     OF_TABLE,
     PLACE_OF,
+    RATE,
     WEIGHT_OF,
     ModelNumbers,
     score_features,
 )
+
+_ANY_NUMBER = 1e9
+"""Stands for a count that is not known, where no count is larger."""
 
 MODEL_FILE = Path(__file__).with_name("model.json")
 """Weights, the data that they were fitted to, the command that fits them anew, and cross-validated figures."""
@@ -115,8 +122,9 @@ class UsefulnessModel:
         is_of_table, is_of_header = np.isin(chosen, OF_TABLE), np.isin(chosen, OF_HEADER)
         by_values, no_bias = score[~(is_of_table | is_of_header)], np.zeros((1, WEIGHT_OF + 1))
         by_header, by_table = (np.concatenate([no_bias, score[own]]) for own in (is_of_header, is_of_table))
+        bounds = np.array([_bounds(by_header, by_table, most, has_companions) for has_companions in (False, True)])
         factors = self.floor, self.repeated, self.many_to_many
-        return ModelNumbers(by_values, by_header, by_table, self.brings.numbers, most, *factors)
+        return ModelNumbers(by_values, by_header, by_table, self.brings.numbers, most, bounds, *factors)
 
     def scores(self, features: NDArray[np.float64]) -> NDArray[np.float64]:
         """Score candidates of which the features are known.
@@ -133,6 +141,24 @@ class UsefulnessModel:
         out = np.empty((N_SCORES, len(features)))
         score_features(features, self.numbers, out)
         return out
+
+
+def _bounds(
+    by_header: NDArray[np.float64], by_table: NDArray[np.float64], most: NDArray[np.float64], has_companions: bool
+) -> list[float]:
+    """Return a row of `ModelNumbers.bounds`."""
+    most = most.copy()
+    most[AT.other_headers] *= _ANY_NUMBER if has_companions else 0
+    most[AT.same_folder] *= has_companions
+    of_table, of_numbers = _odds(most, by_table), _odds(most, by_header)
+    most[[*OF_NUMBERS]] = 0.0
+    return [of_table + _odds(most, by_header), of_table + of_numbers, of_table]
+
+
+def _odds(features: NDArray[np.float64], part: NDArray[np.float64]) -> float:
+    """Return what features add to odds by a part of a logistic regression."""
+    chosen = features[part[1:, PLACE_OF].astype(np.int64)]
+    return float(np.clip((chosen - part[1:, MEAN]) * part[1:, RATE], -LIMIT, LIMIT) @ part[1:, WEIGHT_OF])
 
 
 @cache
