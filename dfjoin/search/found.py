@@ -110,7 +110,7 @@ class Usefulness:
         Names are compared as words: `countryName` and `Country Name` are one. O(columns of the tables).
         """
         own, companions = self.facts.header.joined, self.facts.companions
-        known = as_read_only(np.sort(np.concatenate([companions, own])) if companions.size else companions)
+        known = own[0] if companions.size else np.uint64(0), as_read_only(companions)
         found: list[tuple[list[str], int]] = [([], 0)] * len(hits)
         every = range(len(hits))
         for number, own_hits in hits.by_segment():
@@ -121,11 +121,11 @@ class Usefulness:
 
 
 def _new_columns(
-    segment: Segment, columns: NDArray[np.int64], known: NDArray[np.uint64], limit: int
+    segment: Segment, columns: NDArray[np.int64], known: tuple[np.uint64, NDArray[np.uint64]], limit: int
 ) -> list[tuple[list[str], int]]:
     """Name the columns of the tables of some columns whose headers are not among the known ones, and count them."""
     chosen, counts = np.empty((columns.size, limit), np.int64), np.empty(columns.size, np.int64)
-    list_new_columns(columns, facts_of(segment).listed, known, chosen, counts)
+    list_new_columns(columns, facts_of(segment).listed, *known, chosen, counts)
     names = segment.catalog.column_names(chosen[np.arange(limit) < counts[:, None]])
     found, start = [], 0
     for count in counts.tolist():

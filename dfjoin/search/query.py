@@ -154,11 +154,10 @@ class QueryColumn:
 
 def integers_among(values: ValueSet, most: int) -> NDArray[np.int64]:
     """Return those values that are integers of at most so many characters, in their order."""
-    is_integer = values.classes == INTEGER
-    if not is_integer.any():
+    if INTEGER not in values.classes.tobytes():
         return np.empty(0, np.int64)
     lengths = np.diff(values.offsets)
-    chosen = np.flatnonzero(is_integer & (lengths <= most))
+    chosen = np.flatnonzero((values.classes == INTEGER) & (lengths <= most))
     places = expand_stretches(values.offsets[chosen], lengths[chosen])
     return parse_integers(values.data[places], np.append(0, np.cumsum(lengths[chosen])))
 

@@ -88,7 +88,8 @@ def kind_of(values: ValueSet, type_: pa.DataType) -> str:
 
 def present_classes(values: ValueSet) -> int:
     """Return the classes of some values as bits; 0 of none."""
-    return int(np.bitwise_or.reduce(np.left_shift(np.int8(1), values.classes), initial=0))
+    held = values.classes.tobytes()
+    return sum(1 << number for number in range(spellings.DAY_MONTH_YEAR + 1) if number in held)
 
 
 def kind_of_classes(present: int, type_: pa.DataType) -> str:

@@ -67,15 +67,16 @@ def test_sums_are_those_of_a_plain_loop_by_lists_and_by_sets(seed):
     for summed in (np.arange(N_COLUMNS), rng.permutation(N_COLUMNS)[:3]):
         by_lists, by_sets = scratch_of(6, 40, summed), scratch_of(6, 40, summed)
         for scratch in (by_lists, by_sets):
-            n_lists, n_postings, _ = collect_evidence(groups, weights, indptr, scratch)
+            n_lists, n_postings, n_found, _ = collect_evidence(groups, weights, indptr, scratch)
             assert (n_lists, n_postings) == (len(used), sum(len(lists[i]) for i in used))
+            assert n_found == np.count_nonzero(groups >= 0)
         add_lists(n_lists, 0, Lists(indptr, columns), by_lists)
         assert (by_lists.sums[1:] == expected[summed]).all()
         add_sets(summed, set_indptr, set_lists, by_sets)
         assert (by_sets.sums[1:] == expected[summed]).all()
     room = np.full((N_COLUMNS + 1, N_SUMS), -1), np.full(N_COLUMNS, -1, np.int32)
     every = scratch_of(6, 40, np.empty(0, np.int64))._replace(sums=room[0], met=room[1])
-    n_lists, _, n_met = collect_evidence(groups, weights, indptr, every)
+    n_lists, _, _, n_met = collect_evidence(groups, weights, indptr, every)
     met = every.met[: add_lists(n_lists, n_met, Lists(indptr, columns), every)]
     assert sorted(met.tolist()) == np.flatnonzero(expected.any(axis=1)).tolist()
     assert (every.sums[every.rows[met]] == expected[met]).all() and every.rows[met].tolist() == [
@@ -87,7 +88,7 @@ def test_what_lies_outside_the_segment_is_damage():
     groups, weights = np.array([N_COLUMNS]), np.ones((1, N_SUMS), np.int64)
     indptr, columns = as_read_only(np.array([0, 2])), as_read_only(np.array([1, N_COLUMNS], np.int32))
     scratch = scratch_of(1, 1, np.array([0]))
-    n_lists, _, _ = collect_evidence(groups, weights, indptr, scratch)
+    n_lists, _, _, _ = collect_evidence(groups, weights, indptr, scratch)
     with pytest.raises(DamagedArraysError):
         add_lists(n_lists, 0, Lists(indptr, columns), scratch)
     with pytest.raises(DamagedArraysError):

@@ -112,9 +112,10 @@ def test_new_columns_come_in_the_order_of_the_file_and_late_ones_behind(rng, lim
     positions[rng.random(n) < 0.1] = -1
     headers, is_late = rng.integers(0, 9, n).astype(np.uint64), (rng.random(n) < 0.3).astype(np.uint8)
     tables = TableColumns(np.repeat(np.arange(5), width).astype(np.int32), first, width, headers, positions, is_late)
-    for known in (np.empty(0, np.uint64), np.array([0, 2, 5], np.uint64)):
+    for own, companions in ((0, []), (7, []), (7, [0, 2, 5])):
+        known, frame = {own, *companions} - {0}, (np.uint64(own), np.array(companions, np.uint64))
         columns = rng.permutation(n)
         chosen, counts = np.empty((n, limit), np.int64), np.empty(n, np.int64)
-        list_new_columns(columns, tables, known, chosen, counts)
-        for column, own, count in zip(columns.tolist(), chosen.tolist(), counts.tolist(), strict=True):
-            assert (own[: min(count, limit)], count) == naive_new_columns(column, tables, known, limit)
+        list_new_columns(columns, tables, *frame, chosen, counts)
+        for column, found, count in zip(columns.tolist(), chosen.tolist(), counts.tolist(), strict=True):
+            assert (found[: min(count, limit)], count) == naive_new_columns(column, tables, known, limit)

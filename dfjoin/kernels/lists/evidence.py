@@ -196,21 +196,22 @@ def collect_evidence(groups, weights, list_indptr, scratch):
 
     Returns
     -------
-    n_lists, n_postings, n_met : int
-        Distinct lists, the postings in them, and columns met.
+    n_lists, n_postings, n_found, n_met : int
+        Distinct lists, the postings in them, values that a column holds, and columns met.
 
     Notes
     -----
     O(values).
     """
     sums, rows, places, lists, list_sums, _ = scratch
-    n_columns, n_met = rows.shape[0], np.int64(0)
+    n_columns, n_found, n_met = rows.shape[0], np.int64(0), np.int64(0)
     n_lists = np.int64(0)
     n_postings = np.int64(0)
     for i in range(groups.shape[0]):
         group = groups[i]
         if group < 0:
             continue
+        n_found += 1
         if group < n_columns:
             row, n_met = _row_of(np.uint32(group), n_met, scratch)
             for s in range(N_SUMS):
@@ -229,7 +230,7 @@ def collect_evidence(groups, weights, list_indptr, scratch):
         else:
             for s in range(N_SUMS):
                 list_sums[place, s] += weights[i, s]
-    return n_lists, n_postings, n_met
+    return n_lists, n_postings, n_found, n_met
 
 
 @njit_lean
@@ -527,15 +528,15 @@ def fold_families(hits, limit, families):
 
 
 @njit_lean
-def list_new_columns(columns, tables, known, chosen, counts):
+def list_new_columns(columns, tables, own, companions, chosen, counts):
     """List the columns that the tables of some columns have beside them, and the frame has not.
 
     Parameters
     ----------
     columns : ndarray of int64, shape (n,)
     tables : TableColumns
-    known : ndarray of uint64, sorted
-        Headers of the frame.
+    own, companions : uint64, and ndarray of uint64, sorted
+        Headers of the frame: the query's, 0 for none, and the others.
     chosen : ndarray of int64, shape (n, limit)
         Receives the first ones of each table, in the order of the file, those that are late behind the others.
     counts : ndarray of int64, shape (n,)
@@ -550,7 +551,9 @@ def list_new_columns(columns, tables, known, chosen, counts):
         n = np.int64(0)
         for column in range(tables.first[table], tables.first[table] + tables.width[table]):
             position, header = tables.positions[column], tables.headers[column]
-            if column == columns[i] or position < 0 or (header != 0 and is_member(known, header)):
+            if column == columns[i] or position < 0:
+                continue
+            if header != 0 and (header == own or is_member(companions, header)):
                 continue
             slot = min(n, chosen.shape[1])
             n += 1

@@ -184,15 +184,15 @@ def _sum_all(known: ValueWeights, number: int, stats: SearchStats) -> tuple[Hits
             np.empty((groups.size, N_SUMS), np.int64),
             arrays.tally.columns,
         )
-        n_lists, n_postings, n_met = collect_evidence(groups, known.weights, indptr, scratch)
+        n_lists, n_postings, n_found, n_met = collect_evidence(groups, known.weights, indptr, scratch)
         work.read_ahead(scratch.lists[:n_lists], n_postings)
         with reading_postings(segment):
             n_met = add_lists(n_lists, n_met, lists_of(segment), scratch)
         columns = np.sort(scratch.met[:n_met])
-        sums = scratch.sums[scratch.rows[columns]]
+        sums = scratch.sums.take(scratch.rows[columns], axis=0)
         scratch.rows[columns] = 0
         scratch.places[scratch.lists[:n_lists]] = 0
-    stats.n_found += int(np.count_nonzero(groups >= 0))
+    stats.n_found += n_found
     stats.lists_read += n_lists
     stats.postings_read += n_postings
     stats.bytes_read += n_postings * COUNTED_POSTING_BYTES
@@ -253,7 +253,7 @@ def _add_shared(
         row_of, places = arrays.tally.counts, arrays.tally.list_weights
         row_of[columns] = rows
         scratch = Sums(sums, row_of, places, lists, list_sums, np.empty(0, np.int32))
-        n_lists, n_postings, _ = collect_evidence(groups, known.weights, tokens.list_indptr, scratch)
+        n_lists, n_postings, _, _ = collect_evidence(groups, known.weights, tokens.list_indptr, scratch)
         with reading_postings(segment):
             if n_postings < int((tokens.set_indptr[columns + 1] - tokens.set_indptr[columns]).sum()):
                 add_lists(n_lists, 0, lists_of(segment), scratch)
@@ -346,6 +346,7 @@ def _words_of_frame(names: tuple[str, ...]) -> tuple[HeaderWords, NDArray[np.uin
     return words, hashes[hashes != 0]
 
 
+@lru_cache(maxsize=64)
 def _own_words(name: str, companions: tuple[str, ...]) -> tuple[HeaderWords, NDArray[np.uint64]]:
     """Return the header of a query as words, and the hashes of the other headers of its frame."""
     words, hashes = _words_of_frame(companions)
