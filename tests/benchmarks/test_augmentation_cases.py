@@ -1,6 +1,5 @@
 """Generated cases of augmentation: a seed gives the same ones, and each column is of the kind that it is said to be."""
 
-import subprocess
 import sys
 
 import numpy as np
@@ -10,9 +9,8 @@ import pytest
 # It comes with scikit-learn, which takes a second to load: tests import that themselves.
 pytest.importorskip("threadpoolctl")
 
-from tests.benchmarks import augmentation_leaks, augmentation_rivals, augmentation_truth
+from tests.benchmarks import augmentation_leaks, augmentation_rivals, augmentation_time, augmentation_truth
 from tests.benchmarks.augmentation_cases import LEAK, USELESS, VOID, cut_case, generated_cases, honest, leaks
-from tests.conftest import PROJECT
 
 
 @pytest.fixture(scope="module")
@@ -59,12 +57,11 @@ def test_noise_is_as_much_as_its_name_says(y):
 
 
 @pytest.mark.slow  # a process for each budget, which loads all
-def test_the_measure_of_time_prints_a_line_for_each_budget():
-    command = [sys.executable, "-m", "tests.benchmarks.augmentation_time", "--rows", "600", "--keys", "300"]
-    done = subprocess.run(
-        [*command, "--tables", "8", "--budget", "30"], cwd=PROJECT, capture_output=True, text=True, check=True
-    )
-    default, limited = done.stdout.splitlines()
+def test_the_measure_of_time_prints_a_line_for_each_budget(monkeypatch, capfd):
+    arguments = ["--rows", "600", "--keys", "300", "--tables", "8", "--budget", "30"]
+    monkeypatch.setattr(sys, "argv", ["augmentation_time", *arguments])
+    augmentation_time.main()
+    default, limited = capfd.readouterr().out.splitlines()
     assert default.startswith("budget None: fit ") and limited.startswith("budget 30.0: fit ")
     assert "MB above what it began with" in default and "of 8 that were read; not stopped" in default
 

@@ -108,7 +108,7 @@ def test_an_interrupt_ends_it_soon_and_leaves_nothing_broken(build, stage):
     """An endless job is told to stop somewhere in the middle: it stops, and what is there is sound."""
     rng = np.random.default_rng(0)
     words = np.array([f"{a}{b}" for a in "bcdfghkl" for b in ("ado", "ena", "iru", "omi", "ust")])
-    texts = [" ".join(words[row]) for row in rng.integers(0, words.size, (60_000, 5))]
+    texts = [" ".join(words[row]) for row in rng.integers(0, words.size, (30_000, 5))]
     lake = build({"t": pd.DataFrame({"name": texts})})
     command = [sys.executable, "-c", _CHILD, str(lake.path), stage]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}

@@ -240,14 +240,27 @@ def test_millions_of_rows_pass_without_the_driver(spark, on_spark):
 
 INTERRUPTED = """
 import sys
-import time
 import dfjoin
 from spark_ext import start_session
 
+
+def endless(batches):
+    # Rows that come slowly, so that nothing else on the machine has to wait.
+    import itertools
+    import time
+    from pathlib import Path
+    import pyarrow as pa
+    for number in itertools.count():
+        yield pa.record_batch({"key": [f"{number} {row}" for row in range(500)]})
+        if number == 3:
+            Path(running).touch()
+        time.sleep(0.05)
+
+
 if __name__ == "__main__":
-    spark = start_session(**{"spark.master": "local[2]"})
-    frame = spark.range(0, 2_000_000_000, 1, 4).selectExpr("cast(id as string) as key")
-    print("ready", flush=True)
+    running = sys.argv[2]
+    spark = start_session(**{"spark.master": "local[2]", "spark.sql.execution.arrow.maxRecordsPerBatch": "500"})
+    frame = spark.range(0, 4, 1, 4).mapInArrow(endless, "key string")
     try:
         dfjoin.build_lake({"endless": frame}, sys.argv[1], spark=spark, progress=False, if_exists="replace")
     except KeyboardInterrupt:
@@ -261,10 +274,14 @@ def test_a_driver_that_is_ended_in_a_build_leaves_the_version_before(own_spark, 
     dfjoin.build_lake(EXAMPLE_LAKE, index, engine="inline", progress=False)
     script = tmp_path / "interrupted.py"
     script.write_text(INTERRUPTED)
-    command = [sys.executable, str(script), str(index)]
+    running = tmp_path / "running"
+    command = [sys.executable, str(script), str(index), str(running)]
     child = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
-    assert child.stdout.readline() == "ready\n"
-    time.sleep(6)
+    until = time.monotonic() + 120
+    while not running.exists() and time.monotonic() < until:
+        time.sleep(0.1)
+    time.sleep(0.5)
+    assert running.exists() and child.poll() is None
     child.send_signal(how)
     out, _ = child.communicate(timeout=60)
     assert out == ("interrupted\n" if how == signal.SIGINT else "")

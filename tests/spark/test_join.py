@@ -185,8 +185,7 @@ NAMES = ["Obama, Barack(1961-)", "Bush, George W.(1946-)", "Clinton, Bill(1946-)
 PRESIDENTS = ["Bill Clinton", "Jimmy Carter", "George W. Bush", "Barack Obama", "Bill Clinton", None]
 
 
-@pytest.mark.parametrize("turned", [False, True])
-@pytest.mark.parametrize("indicator", [False, True])
+@pytest.mark.parametrize(("turned", "indicator"), [(False, False), (False, True), (True, True)])
 def test_learned_programs_are_expressions_of_spark(spark, turned, indicator):
     spark_ext.enable(spark)
     one = pair(spark, name=NAMES, a=[1, 2, 3, 4, 5, 6])
@@ -590,8 +589,7 @@ def test_a_rule_that_needs_dates_is_refused_without_them_as_in_pandas(spark, tmp
             frame.auto_join(plan, **options)
 
 
-@pytest.mark.parametrize("rule", ["before", "latest"])
-@pytest.mark.parametrize("counted", [True, None])
+@pytest.mark.parametrize(("rule", "counted"), [("before", True), ("before", None), ("latest", True)])
 def test_several_rules_for_rows_before_a_date_are_those_of_pandas(spark, tmp_path, rule, counted):
     spark_ext.enable(spark)
     days = pd.date_range("2024-01-01", periods=24, freq="5D")

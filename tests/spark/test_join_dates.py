@@ -156,9 +156,10 @@ def test_rows_of_one_moment_are_guarded(spark, sales):
 
 
 @pytest.mark.parametrize(
-    "options", [{}, {"on": ["shop", "day"], "right_on": ["shop", "month"]}], ids=["found", "named"]
+    ("options", "other_is_pandas"),
+    [({}, True), ({}, False), ({"on": ["shop", "day"], "right_on": ["shop", "month"]}, False)],
+    ids=["found in pandas", "found", "named"],
 )
-@pytest.mark.parametrize("other_is_pandas", [True, False])
 def test_days_of_a_shop_join_the_month_of_the_shop(spark, options, other_is_pandas):
     spark_ext.enable(spark)
     shops = [f"shop {i % 6}" for i in range(240)]

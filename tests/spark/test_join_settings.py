@@ -83,7 +83,9 @@ def many_types(spark):
     return spark.sql(f"SELECT 'a' AS c, {columns} UNION ALL SELECT 'b', {', '.join(['null'] * len(TYPES))}")
 
 
-@pytest.mark.parametrize(("how", "aggregate"), [("left", None), ("inner", "first")])
+@pytest.mark.parametrize(
+    ("session", "how", "aggregate"), [("east", "left", None), ("west", "inner", "first")], indirect=["session"]
+)
 def test_what_is_brought_is_what_spark_has(session, aggregate, how, monkeypatch):
     """Whatever the size of the right side: each cell and its type are those of the frame, as Spark compares them."""
     left = session.sql("SELECT * FROM VALUES ('A', 1), ('b ', 2), ('z', 3) AS t(c, n)")
@@ -120,7 +122,7 @@ SHOPS = ["a", "A ", "b", None, "c"]
 TIMES = [T(2024, 1, 5, 9), T(2024, 1, 5, 23, 30), T(2024, 7, 1), None, T(2024, 1, 6, 0, 30)]
 
 
-@pytest.mark.parametrize("size", ["small", "large"])
+@pytest.mark.parametrize(("session", "size"), [("east", "small"), ("west", "large")], indirect=["session"])
 def test_times_are_read_by_the_clock_of_the_session(session, size, monkeypatch):
     """Keys that are times, the latest row before a time, and values: as pandas with the times that the clock shows."""
     if size == "large":
