@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -17,6 +19,7 @@ from dfjoin.kernels.lists.usefulness import (
 )
 from dfjoin.kernels.records import as_read_only
 from dfjoin.kernels.texts.header_relations import FrameHeaders, briefs_of
+from dfjoin.kernels.texts.header_words import HeaderWords
 from dfjoin.search.query import QueryColumn
 from dfjoin.search.usefulness.features import query_facts
 from dfjoin.search.usefulness.lake_facts import record_of
@@ -43,13 +46,19 @@ def score_pair(own: QueryColumn, theirs: QueryColumn, is_shared: NDArray[np.bool
     weights = np.empty((len(values), N_SUMS), np.int64)
     packed = as_read_only(values.data), as_read_only(values.offsets)
     weigh_values(*packed, is_shared.astype(np.int64), n_columns, np.ones(len(values), np.int64), weights)
-    header, no_name = headers_of([theirs.name]), headers_of([""])
     none = np.zeros(1, np.int64)
-    tables = TableNumbers(no_name, briefs_of(no_name), np.array([n_columns]), np.zeros(1), np.zeros(1), none)
-    known = ColumnRecords(record_of(theirs.profile, len(theirs.values), theirs.is_unique), header, briefs_of(header))
+    tables = TableNumbers(*_words_of(""), np.array([n_columns]), np.zeros(1), np.zeros(1), none)
+    known = ColumnRecords(record_of(theirs.profile, len(theirs.values), theirs.is_unique), *_words_of(theirs.name))
     lake = known, tables, FrameHeaders(none, none, np.zeros(1, np.uint8))
     met = MetNames(np.zeros(1, np.uint8), np.zeros(1, np.uint8))
     features, out = np.empty((1, len(FEATURES))), np.empty((N_SCORES, 1))
     evidence = weights[is_shared].sum(axis=0, keepdims=True), float(weights[:, WEIGHT].sum()) / SCALE
     score_candidates(none, evidence, lake, query_facts(own), model().numbers, 0.0, met, features, out)
     return float(out[SCORE, 0])
+
+
+@lru_cache(maxsize=256)
+def _words_of(name: str) -> tuple[HeaderWords, NDArray[np.uint64]]:
+    """Return a name as words, and what is looked at first of it; two frames are compared column by column."""
+    words = headers_of([name])
+    return words, briefs_of(words)
