@@ -132,11 +132,13 @@ def weigh_values(data, offsets, n_holding, n_columns, rows, weights):
     ``65536 × (n + usual) ÷ (n_columns + 16384)``. The weight by rarity is one over its square root. O(bytes).
     """
     scale = float(REFERENCE_COLUMNS) / (n_columns + _PRIOR_COLUMNS)
+    known, weight, spread = -1.0, np.int64(0), np.int64(0)
     for i in range(weights.shape[0]):
         n_bytes = offsets[i + 1] - offsets[i]
         n_digits = np.int64(0)
         number = 0.0
-        for p in range(offsets[i], offsets[i + 1]):
+        is_short = n_bytes < _MAX_BITS / _DIGIT_BITS or 48 <= data[offsets[i]] <= 57  # else the bits are the most
+        for p in range(offsets[i], offsets[i + 1] if is_short else offsets[i]):
             byte = data[p]
             if 48 <= byte <= 57:
                 if n_digits < _MAX_DIGITS:
@@ -153,11 +155,14 @@ def weigh_values(data, offsets, n_holding, n_columns, rows, weights):
         bits = min(bits, _MAX_BITS)
         usual = _USUAL[np.int64(is_integer), np.int64(bits)]
         holding = scale * (float(max(np.int64(1), n_holding[i])) + usual)
+        if holding != known:  # values of one kind follow each other
+            known, weight = holding, np.int64(SCALE / math.sqrt(holding) + 0.5)
+            spread = np.int64(max(0.0, math.log(holding)) * SCALE + 0.5)
         weights[i, COUNT] = 1
         weights[i, ROWS] = rows[i]
-        weights[i, WEIGHT] = np.int64(SCALE / math.sqrt(holding) + 0.5)
+        weights[i, WEIGHT] = weight
         weights[i, BITS] = np.int64(bits * SCALE + 0.5)
-        weights[i, SPREAD] = np.int64(max(0.0, math.log(holding)) * SCALE + 0.5)
+        weights[i, SPREAD] = spread
 
 
 @njit_lean
