@@ -207,9 +207,14 @@ def test_only_errors_of_dfjoin_come_back(world, monkeypatch, name):
     monkeypatch.chdir(world.place / "dir")
     function, call = CALLS[name]
     parameters = [p for p in inspect.signature(function).parameters if p != "self"]
+    # One call of a function has all values; the further ones, whose arguments are checked in the same place, a half each.
+    alike = [other for other in CALLS if CALLS[other][0] is function]
+    turn = alike.index(name)
     raw, n_refused = [], 0
-    for parameter in parameters:
+    for place, parameter in enumerate(parameters):
         for number, value in enumerate(wrong_values(world)):
+            if turn and (place + number + turn) % 2:
+                continue
             try:
                 with warnings.catch_warnings():
                     warnings.simplefilter("ignore")
