@@ -200,11 +200,12 @@ def discover_joinable_batch(
     >>> import dfjoin, pandas as pd, tempfile
     >>> towns = pd.DataFrame({"town": ["Lima", "Paris", "Quito"]})
     >>> lake = dfjoin.build_lake({"towns": towns}, tempfile.mkdtemp() + "/lake", engine="inline", progress=False)
-    >>> hits = dfjoin.discover_joinable_batch({"one": ["Lima"], "two": ["Paris", "Oz"]}, lake)
+    >>> queries = {"one": ["Lima", "Quito"], "two": ["Paris", "Quito", "Oz", "Ur"]}
+    >>> hits = dfjoin.discover_joinable_batch(queries, lake)
     >>> hits[["query_column", "matched", "containment"]]
       query_column  matched  containment
-    0          one        1          1.0
-    1          two        1          0.5
+    0          one        2          1.0
+    1          two        2          0.5
     """
     from dfjoin.lake import resolve_lake
     from dfjoin.search.discover import discover_batch
