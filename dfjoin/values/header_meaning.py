@@ -13,7 +13,16 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from dfjoin.kernels.records import as_read_only
-from dfjoin.kernels.texts.header_words import DIGITS, GENERIC, NAMING, THING, UNSPECIFIC, HeaderWords, cut_headers
+from dfjoin.kernels.texts.header_words import (
+    DIGITS,
+    GENERIC,
+    IDENTIFIER,
+    NAMING,
+    THING,
+    UNSPECIFIC,
+    HeaderWords,
+    cut_headers,
+)
 from dfjoin.values import headers
 from dfjoin.values.normalize import pack_strings
 
@@ -101,6 +110,24 @@ def is_generic(header: HeaderWords) -> bool:
 def is_naming(header: HeaderWords) -> bool:
     """Tell whether one name says that numbers under it name something: ``id``, ``fips``, ``Kundennr``, ``store``."""
     return any(mark & (NAMING | THING) for mark in header.marks.tolist())
+
+
+@cache
+def _words_for_years() -> NDArray[np.uint64]:
+    return headers_of(headers.MEANINGS["year"]).words
+
+
+def are_codes(names: HeaderWords) -> NDArray[np.bool_]:
+    """Tell which names have a word for identifiers and none for years: whole numbers under them are no years.
+
+    Examples
+    --------
+    >>> are_codes(headers_of(["donor_code", "yearID", "founded"])).tolist()
+    [True, False, False]
+    """
+    says = [names.marks & IDENTIFIER > 0, np.isin(names.words, _words_for_years())]
+    is_code, is_year = (np.diff(np.append(0, np.cumsum(one))[names.indptr]) > 0 for one in says)
+    return is_code & ~is_year
 
 
 def table_stems(names: pa.Array) -> pa.Array:

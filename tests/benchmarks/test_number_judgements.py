@@ -30,7 +30,9 @@ def test_each_hit_of_the_draws_has_a_grade_and_a_reason_once():
         31415: 20,
         20261123: 40,
         20261202: 39,
+        20261203: 40,
         20261204: 50,
+        20261205: 40,
     }
 
 

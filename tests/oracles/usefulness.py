@@ -69,17 +69,17 @@ def is_number(values):
 
 
 def _is_text_serial(values):
-    """Whether digits, some of which begin with zeros, or nearly all of some texts are integers from 0 or 1 on with few gaps."""
+    """Whether digits, some of which begin with zeros, or nearly all of some texts are integers with few gaps, but for years."""
     if is_number(values):
         return False
     numbers = [int(v) for v in set(values)] if all(v.isdigit() for v in values) else _integers(values)
     if not numbers or len(numbers) < 0.8 * len(set(values)):
         return False
     low, high = min(numbers), max(numbers)
-    return low in (0, 1) and len(numbers) >= 0.8 * (high - low + 1)
+    return len(numbers) >= 0.8 * (high - low + 1) and not (low >= 1500 and high <= 2100)
 
 
-def chance(own, theirs):
+def chance(own, theirs, are_years):
     """How far chance explains the shared whole numbers, and the bits of the shared values.
 
     The candidate's values are a random part of its range: of the query's numbers there, each is shared with the share of
@@ -91,7 +91,6 @@ def chance(own, theirs):
     if _is_text_serial(own):
         return 1.0, 0.0
     has_range = len(others) == len(set(theirs))
-    are_years = _is_years(own) and _is_years(theirs)
     if not ints or are_years or not (has_range or len(ints) == len(set(own))):
         return 0.0, bits
     low, high = (others[0], others[-1]) if has_range else (ints[0], ints[-1])
@@ -146,14 +145,16 @@ def number_features(query, candidate, table):
     both = (is_number(own) and is_number(theirs)) or _is_text_serial(own)
     is_measure = bool(set(vocabulary.MEANINGS["measure"]) & {*mine, *other})
     is_generic = all(w in _GENERIC | _UNSPECIFIC for w in mine)
-    is_same = both and mine == other and not (is_generic or is_measure or (_is_years(own) and _is_years(theirs)))
+    are_years = _is_years(name, own) and _is_years(header, theirs)
+    is_same = both and mine == other and not (is_generic or is_measure or are_years)
     is_alike = both and mine != other and not (is_generic or is_measure) and _heads_agree(their_specific, specific)
+    is_alike = is_alike and not all(w in _GENERIC | _UNSPECIFIC for w in other)
     is_alike = is_alike and (_held(their_specific, specific) or _held(specific, their_specific))
     is_key = both and not is_generic and _heads_agree(stem, specific) and _held(specific, stem)
     is_key = is_key and all(
         w in vocabulary.NAMING or any(_is_short(w, o) for o in (*words(table), *mine)) for w in other
     )
-    by_chance, _ = chance(own_rows, their_rows)
+    by_chance, _ = chance(own_rows, their_rows, are_years)
     sizes = sorted((len(own), len(theirs)))
     related = by_chance * (is_same or is_alike or is_key)
     covered = max(len(own & theirs) / len(own), len(own & theirs) / len(theirs))
@@ -171,8 +172,9 @@ def number_features(query, candidate, table):
     }
 
 
-def _is_years(values):
-    return all(value.isdigit() and 1500 <= int(value) <= 2100 for value in values)
+def _is_years(name, values):
+    is_code = set(words(name)) & set(vocabulary.IDENTIFIER) and not set(words(name)) & set(vocabulary.MEANINGS["year"])
+    return not is_code and all(value.isdigit() and 1500 <= int(value) <= 2100 for value in values)
 
 
 def features(query, companions, candidate, table, headers, holding):
@@ -205,14 +207,16 @@ def features(query, companions, candidate, table, headers, holding):
     is_new = [not h and words(name) != [] for h, name in zip(held, headers, strict=True)]
     n_new = sum(is_new) - is_new[headers.index(header)]  # the key itself is nothing new
     containments = len(shared) / len(own), len(shared) / len(theirs)
-    by_chance, bits = chance(own_rows, their_rows)
+    are_years = _is_years(name, own) and _is_years(header, theirs)
+    by_chance, bits = chance(own_rows, their_rows, are_years)
     by_value = 1 - by_chance
     rarity = {v: 1 / math.sqrt(holding[v]) for v in own}
     are_texts = not is_own and not has_digits
     spread = sum(max(0.0, math.log(holding[v])) for v in shared) / len(shared)
     rare_bits = sum(math.log2(65536 / max(1.0, holding[v])) for v in shared)
-    weight = by_value * (rare_bits**2 / (rare_bits**2 + 14**2) if are_texts else 1)
     own_unique, their_unique = len(own) == len(own_rows), len(theirs) == len(their_rows)
+    least = 10 if own_unique or their_unique else 20
+    weight = by_value * (rare_bits**2 / (rare_bits**2 + least**2) if are_texts else 1)
     return {
         "information": math.log(1 + bits),
         "information_per_value": bits / len(shared),
@@ -231,7 +235,7 @@ def features(query, companions, candidate, table, headers, holding):
         "header_elsewhere": not is_same and (tuple(other) in frame or mine in [words(h) for h in headers]),
         "no_letters": no_letters,
         "no_letters_same_header": no_letters and is_same,
-        "both_years": _is_years(own) and _is_years(theirs),
+        "both_years": are_years,
         "numeric_header": all(w.isdigit() for w in mine),
         "unique_query": own_unique,
         "both_text": are_texts,
@@ -248,7 +252,7 @@ def unnamed_numbers(query, candidate):
     """Whether both columns are numbers, or the query has no letters, and no header says that they name anything."""
     (name, own), (header, theirs) = query, candidate
     no_letters = not is_number(own) and sum(any(c.isalpha() for c in v) for v in set(own)) < 0.1 * len(set(own))
-    are_years = _is_years(set(own)) and _is_years(set(theirs))
+    are_years = _is_years(name, own) and _is_years(header, theirs)
     naming = {*vocabulary.NAMING, *vocabulary.MEANINGS["thing"]}
     return (
         (no_letters or (is_number(own) and is_number(theirs)))

@@ -44,8 +44,8 @@ SERIAL_SHARE = 0.8
 _CHANCE_BITS = 10.0
 """Bits by which the shared numbers exceed what ranges predict where half of them are taken to be shared by chance."""
 
-_LABEL_BITS = 14.0
-"""Bits of rarity of the shared texts where what each side holds of the other counts half: those of *yes* and *no*."""
+_LABELS = 2.0
+"""Texts that both columns repeat are labels, and need this many times the bits of a key to count as much."""
 
 LIMIT = 5.0
 """A feature counts as far as this many standard deviations from its mean, and no farther."""
@@ -252,11 +252,11 @@ class QueryFacts(NamedTuple):
 
     `header` is its name, `companions` are the distinct hashes of the names of the other columns of its frame, sorted,
     none where the frame is not known; `integers` the values that are integers, sorted. No value occurs twice
-    (`is_unique`); its kind (`is_number`, `is_text`); integers from 0 or 1 on with few gaps (`is_serial`), or texts that
-    are such with zeros in front of them, or nearly all of which are (`is_text_serial`); integers that may be years
-    (`is_years`); a text column of whose values hardly any has a letter (`has_no_letters`). Its name stands in tables of
-    any subject (`is_generic`), has no letter (`has_digits_alone`), says that numbers under it name something
-    (`is_naming`), or that they were measured or counted (`is_measure`).
+    (`is_unique`); its kind (`is_number`, `is_text`); integers from 0 or 1 on with few gaps (`is_serial`), or texts
+    nearly all of which are integers with few gaps, zeros in front or not, but for years (`is_text_serial`); integers
+    that may be years (`is_years`); a text column of whose values hardly any has a letter (`has_no_letters`). Its name
+    stands in tables of any subject (`is_generic`), has no letter (`has_digits_alone`), says that numbers under it name
+    something (`is_naming`), or that they were measured or counted (`is_measure`).
     """
 
     header: HeaderWords
@@ -326,15 +326,16 @@ def _weigh_range(record, query, matched):
 
 
 @njit_inner
-def _weight_of_texts(spread, matched):
+def _weight_of_texts(spread, matched, are_labels):
     """Return how far the containment of two sets of texts counts.
 
     Any two columns of answers hold *yes* and *no*: that two columns have the same few usual texts tells little. The
     bits by which the shared texts are rare, log2(all columns ÷ columns that hold it) of each, are compared with those
-    of two labels; the square lets a few more texts count in full.
+    that chance may explain, twice as many of labels; the square lets a few more texts count in full.
     """
     bits = matched * max(0.0, _ALL_COLUMNS - spread) / _LN2
-    return bits * bits / (bits * bits + _LABEL_BITS * _LABEL_BITS)
+    least = _LABELS * _CHANCE_BITS if are_labels else _CHANCE_BITS
+    return bits * bits / (bits * bits + least * least)
 
 
 @njit_inner
@@ -387,7 +388,7 @@ def _set_values(sums, record, query, total_weight, out):
     out[AT.information_per_value] = bits / matched
     weight = is_by_value
     if query.is_text and record[KIND] == 1.0:
-        weight *= _weight_of_texts(spread, matched)
+        weight *= _weight_of_texts(spread, matched, record[IS_UNIQUE] == 0.0 and not query.is_unique)
     out[AT.rare_containment] = rarity * weight
     out[AT.spread] = spread * is_by_value + _ALL_COLUMNS * by_chance
     out[AT.smaller_containment] = min(own, theirs) * weight

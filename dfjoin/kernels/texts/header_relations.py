@@ -16,6 +16,7 @@ from dfjoin.kernels.texts.header_words import (
     NAMING,
     THING,
     UNSPECIFIC,
+    has_no_subject,
     is_short_for,
 )
 
@@ -155,7 +156,8 @@ def header_marks(header, headers, briefs, query):
         - SAME: the words are the same.
         - DISJOINT: both have specific words, and no two of them begin alike.
         - ALIKE: each subject word of one is short for a word of the other one, or the reverse, the last one for the
-          last one: ``cust_no`` and ``customer_number``, but not ``product_id`` and ``product_category_id``.
+          last one: ``cust_no`` and ``customer_number``, but not ``product_id`` and ``product_category_id``, nor a name
+          of any subject (``index``).
         - IS_NAMING, IS_MEASURE: numbers under the other one name something; or were measured or counted.
 
     Notes
@@ -169,7 +171,8 @@ def header_marks(header, headers, briefs, query):
         return DISJOINT | marks if briefs[header, FIRST_BYTES] != 0 and own != 0 else marks
     first, last = headers.indptr[header], headers.indptr[header + 1]
     n = query.words.shape[0]
-    if _have_one_head(headers, first, last, query) and (
+    has_head = _have_one_head(headers, first, last, query) and not has_no_subject(headers, header)
+    if has_head and (
         _are_words_held(headers, first, last, query, 0, n) or _are_words_held(query, 0, n, headers, first, last)
     ):
         marks |= ALIKE

@@ -242,7 +242,7 @@ def _n_specific(names, i):
 
 
 @njit_inner
-def _is_generic(names, i):
+def has_no_subject(names, i):
     """Tell whether a name has only words that stand in tables of any subject."""
     for w in range(names.indptr[i], names.indptr[i + 1]):
         if names.marks[w] & (GENERIC | UNSPECIFIC) == 0:
@@ -292,7 +292,7 @@ def compare_names(left, right, columns, out):
         a, b = left[i], right[i]
         own, theirs = table_of[a], table_of[b]
         out[i, 0] = headers.joined[a] != 0 and headers.joined[a] == headers.joined[b]
-        out[i, 1] = out[i, 0] == 1.0 and not _is_generic(headers, a)
+        out[i, 1] = out[i, 0] == 1.0 and not has_no_subject(headers, a)
         out[i, 2] = _share_held(headers, a, headers, b, tables, theirs)
         out[i, 3] = _share_held(tables, theirs, headers, a, headers, a)
         out[i, 4] = _n_specific(headers, a) == 0 or _share_held(headers, a, tables, own, tables, own) == 1.0

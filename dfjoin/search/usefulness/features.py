@@ -52,7 +52,7 @@ from dfjoin.search.params import SearchParams, SearchStats
 from dfjoin.search.query import HeldValues, QueryColumn
 from dfjoin.search.usefulness.lake_facts import FIRST_YEAR, LAST_YEAR, facts_of, tables_of
 from dfjoin.store.snapshot import Snapshot
-from dfjoin.values.header_meaning import headers_of, is_generic, is_naming, words_of_one
+from dfjoin.values.header_meaning import are_codes, headers_of, is_generic, is_naming, words_of_one
 
 # What the shared values tell of each candidate: sums over the posting lists, or over the sets of a few
 # columns.
@@ -317,7 +317,7 @@ def query_facts(query: QueryColumn) -> QueryFacts:
         is_text=is_text,
         is_serial=profile.has_range and low in (0, 1) and n >= SERIAL_SHARE * (high - low + 1),
         is_text_serial=is_text and _is_text_serial(query),
-        is_years=profile.has_range and low >= FIRST_YEAR and high <= LAST_YEAR,
+        is_years=profile.has_range and low >= FIRST_YEAR and high <= LAST_YEAR and not are_codes(header)[0],
         has_no_letters=is_text and _share_with_letters(query) < _FEW_LETTERS,
         is_generic=is_generic(header),
         has_digits_alone=all(mark & DIGITS for mark in marks),
@@ -327,7 +327,7 @@ def query_facts(query: QueryColumn) -> QueryFacts:
 
 
 def _is_text_serial(query: QueryColumn) -> bool:
-    """Tell whether the values are digits that are serial numbers without the zeros in front of them."""
+    """Tell whether nearly all values are numbers that fill their range, zeros in front or not, and no years."""
     n, integers = query.n_values, query.held_integers
     if query.digit_range is not None:
         low, high = query.digit_range
@@ -335,7 +335,7 @@ def _is_text_serial(query: QueryColumn) -> bool:
         n, low, high = integers.size, int(integers[0]), int(integers[-1])
     else:
         return False
-    return low in (0, 1) and n >= SERIAL_SHARE * (high - low + 1)
+    return n >= SERIAL_SHARE * (high - low + 1) and not (low >= FIRST_YEAR and high <= LAST_YEAR)
 
 
 @lru_cache(maxsize=8)

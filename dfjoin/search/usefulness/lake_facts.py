@@ -37,7 +37,7 @@ from dfjoin.kernels.texts.header_relations import HeaderPlaces, briefs_of
 from dfjoin.kernels.texts.header_words import DIGITS, SHORT, HeaderWords
 from dfjoin.store.snapshot import Snapshot
 from dfjoin.store.table import is_mostly_null
-from dfjoin.values.header_meaning import headers_of, table_stems
+from dfjoin.values.header_meaning import are_codes, headers_of, table_stems
 from dfjoin.values.normalize import pack_strings
 from dfjoin.values.profile import Profile
 
@@ -96,7 +96,9 @@ class LakeFacts:
         number[by_header] = np.cumsum(is_first) - 1
         headers = _chosen_headers(self.names, by_header[is_first[: number.size]])
         self.n_headers = headers.joined.size
-        self.columns = ColumnRecords(_records(numbers, self.width, number), headers, briefs_of(headers))
+        self.columns = ColumnRecords(
+            _records(numbers, self.width, number, are_codes(headers)), headers, briefs_of(headers)
+        )
 
     def table_numbers(self, series: NDArray[np.float64], folders: NDArray[np.int64]) -> TableNumbers:
         """Return what the kernel that scores candidates needs of the tables."""
@@ -157,7 +159,7 @@ def _kinds_of(numbers: dict[str, NDArray[Any]]) -> NDArray[np.int8]:
 
 
 def _records(
-    numbers: dict[str, NDArray[Any]], width: NDArray[np.int64], header: NDArray[np.int64]
+    numbers: dict[str, NDArray[Any]], width: NDArray[np.int64], header: NDArray[np.int64], is_code: NDArray[np.bool_]
 ) -> NDArray[np.float64]:
     """Lay what the catalogue says of each column side by side, see `ColumnRecords`."""
     low, high, cardinality = numbers["min_integer"], numbers["max_integer"], numbers["cardinality"].astype(np.float64)
@@ -169,7 +171,7 @@ def _records(
     records[:, KIND] = _kinds_of(numbers)
     records[:, IS_UNIQUE] = cardinality == numbers["n_rows"] - numbers["n_null"]
     records[:, IS_SERIAL] = has_range & ((low == 0) | (low == 1)) & is_dense
-    records[:, IS_YEARS] = has_range & (low >= FIRST_YEAR) & (high <= LAST_YEAR)
+    records[:, IS_YEARS] = has_range & (low >= FIRST_YEAR) & (high <= LAST_YEAR) & ~is_code[header]
     records[:, PLACE] = np.maximum(0, numbers["position"]) / np.maximum(1, width)[numbers["table"]]
     records[:, TABLE] = numbers["table"]
     records[:, LOW] = np.where(has_range, low, _NO_RANGE[0])
@@ -178,7 +180,7 @@ def _records(
     return records
 
 
-def record_of(profile: Profile, cardinality: int, is_unique: bool) -> NDArray[np.float64]:
+def record_of(profile: Profile, cardinality: int, is_unique: bool, is_code: bool) -> NDArray[np.float64]:
     """Return the record of a column that stands alone, the first of its table, see `ColumnRecords`."""
     low, high = profile.min_integer, profile.max_integer
     record = np.zeros((1, HEADER + 1))
@@ -187,7 +189,7 @@ def record_of(profile: Profile, cardinality: int, is_unique: bool) -> NDArray[np
     record[0, KIND] = _KIND_CODES[KINDS.index(profile.kind)]
     record[0, IS_UNIQUE] = is_unique
     record[0, IS_SERIAL] = profile.has_range and low in (0, 1) and cardinality >= SERIAL_SHARE * (high - low + 1)
-    record[0, IS_YEARS] = profile.has_range and low >= FIRST_YEAR and high <= LAST_YEAR
+    record[0, IS_YEARS] = profile.has_range and low >= FIRST_YEAR and high <= LAST_YEAR and not is_code
     record[0, [LOW, HIGH]] = (low, high) if profile.has_range else _NO_RANGE
     return record
 

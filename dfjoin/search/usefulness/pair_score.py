@@ -24,7 +24,7 @@ from dfjoin.search.query import QueryColumn
 from dfjoin.search.usefulness.features import query_facts
 from dfjoin.search.usefulness.lake_facts import record_of
 from dfjoin.search.usefulness.model import model
-from dfjoin.values.header_meaning import headers_of
+from dfjoin.values.header_meaning import are_codes, headers_of
 
 
 def score_pair(own: QueryColumn, theirs: QueryColumn, is_shared: NDArray[np.bool_], n_columns: int) -> float:
@@ -48,7 +48,9 @@ def score_pair(own: QueryColumn, theirs: QueryColumn, is_shared: NDArray[np.bool
     weigh_values(*packed, is_shared.astype(np.int64), n_columns, np.ones(len(values), np.int64), weights)
     none = np.zeros(1, np.int64)
     tables = TableNumbers(*_words_of(""), np.array([n_columns]), np.zeros(1), np.zeros(1), none)
-    known = ColumnRecords(record_of(theirs.profile, len(theirs.values), theirs.is_unique), *_words_of(theirs.name))
+    words, briefs = _words_of(theirs.name)
+    record = record_of(theirs.profile, len(theirs.values), theirs.is_unique, bool(are_codes(words)[0]))
+    known = ColumnRecords(record, words, briefs)
     lake = known, tables, FrameHeaders(none, none, np.zeros(1, np.uint8))
     met = MetNames(np.zeros(1, np.uint8), np.zeros(1, np.uint8))
     features, out = np.empty((1, len(FEATURES))), np.empty((N_SCORES, 1))

@@ -7,6 +7,7 @@ import pytest
 
 import dfjoin
 from dfjoin.search.query import make_query
+from dfjoin.search.usefulness.features import query_facts
 from dfjoin.search.usefulness.key_columns import has_dates_alone, has_serials_alone, reason_against_key
 from dfjoin.types import IndexSettings
 
@@ -132,3 +133,29 @@ def test_letters_join_no_tables_unless_they_are_named(build):
     assert not has_serials_alone(lake.snapshot, query, "categories")
     report = dfjoin.auto_join(frame, lake, on_no_match="ignore").attrs["dfjoin"]
     assert {step["table"] for step in report["joined"]} == {"categories"}
+
+
+def test_codes_in_the_range_of_years_are_no_years(build):
+    """Donors have the codes 1601 to 1640, and prices years from 1590 on."""
+    donors = pd.DataFrame({"code": range(1601, 1641), "name": [f"donor {i}" for i in range(40)]})
+    prices = pd.DataFrame({"Year": range(1590, 1660), "wheat": [i * 1.5 for i in range(70)]})
+    lake = build({"prices": prices, "donors": donors})
+    assert dfjoin.discover_joinable(donors, "code", lake, exclude="donors", min_score=0.5).empty
+    assert dfjoin.discover_joinable(prices, "Year", lake, exclude="prices", min_score=0.5).empty
+    born = donors.rename(columns={"code": "yearID"})
+    assert dfjoin.discover_joinable(born, "yearID", lake, min_score=0.5)["table"].tolist() == ["prices"]
+
+
+def test_a_header_of_any_subject_is_not_short_for_one_that_says_something(build):
+    frame = pd.DataFrame({"Country Index": range(1, 85), "value": 0.5})
+    lake = build({"crabs": pd.DataFrame({"index": range(1, 61), "width": [i * 0.3 for i in range(60)]})})
+    assert dfjoin.discover_joinable(frame, "Country Index", lake, min_score=0.5).empty
+
+
+def test_numbers_with_few_gaps_tell_nothing_beside_a_stray_word(build):
+    """`a` makes texts of numbers from 5 on; a column of humidities has nearly all of them, and words."""
+    frame = pd.DataFrame({"ID": ["a", *map(str, range(5, 92))], "name": [f"customer {i}" for i in range(88)]})
+    humid = pd.DataFrame({"humidity": [*map(str, range(1, 101)), "5%", "unknown"], "team": "x"})
+    assert dfjoin.discover_joinable(frame, "ID", build({"weather": humid}), min_score=0.5).empty
+    years = make_query(pd.Series(["1990[1]", *map(str, range(1991, 2020))]), IndexSettings())
+    assert not query_facts(years).is_text_serial
