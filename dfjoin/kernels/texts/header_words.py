@@ -243,7 +243,22 @@ def _n_specific(names, i):
 
 @njit_inner
 def has_no_subject(names, i):
-    """Tell whether a name has only words that stand in tables of any subject."""
+    """Tell whether a name has only words that stand in tables of any subject.
+
+    Parameters
+    ----------
+    names : HeaderWords
+    i : int
+        Number of the name.
+
+    Returns
+    -------
+    bool
+
+    Notes
+    -----
+    O(words of the name).
+    """
     for w in range(names.indptr[i], names.indptr[i + 1]):
         if names.marks[w] & (GENERIC | UNSPECIFIC) == 0:
             return False
