@@ -240,27 +240,14 @@ def test_millions_of_rows_pass_without_the_driver(spark, on_spark):
 
 INTERRUPTED = """
 import sys
+import time
 import dfjoin
 from spark_ext import start_session
 
-
-def endless(batches):
-    # Rows that come slowly, so that nothing else on the machine has to wait.
-    import itertools
-    import time
-    from pathlib import Path
-    import pyarrow as pa
-    for number in itertools.count():
-        yield pa.record_batch({"key": [f"{number} {row}" for row in range(500)]})
-        if number == 3:
-            Path(running).touch()
-        time.sleep(0.05)
-
-
 if __name__ == "__main__":
-    running = sys.argv[2]
-    spark = start_session(**{"spark.master": "local[2]", "spark.sql.execution.arrow.maxRecordsPerBatch": "500"})
-    frame = spark.range(0, 4, 1, 4).mapInArrow(endless, "key string")
+    spark = start_session(**{"spark.master": "local[2]"})
+    frame = spark.range(0, 2_000_000_000, 1, 4).selectExpr("cast(id as string) as key")
+    print("ready", flush=True)
     try:
         dfjoin.build_lake({"endless": frame}, sys.argv[1], spark=spark, progress=False, if_exists="replace")
     except KeyboardInterrupt:
@@ -274,14 +261,14 @@ def test_a_driver_that_is_ended_in_a_build_leaves_the_version_before(own_spark, 
     dfjoin.build_lake(EXAMPLE_LAKE, index, engine="inline", progress=False)
     script = tmp_path / "interrupted.py"
     script.write_text(INTERRUPTED)
-    running = tmp_path / "running"
-    command = [sys.executable, str(script), str(index), str(running)]
+    command = [sys.executable, str(script), str(index)]
     child = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
-    until = time.monotonic() + 120
-    while not running.exists() and time.monotonic() < until:
-        time.sleep(0.1)
+    assert child.stdout.readline() == "ready\n"
+    until = time.monotonic() + 60
+    while not any((index / "runs").glob("*/*")) and time.monotonic() < until:
+        time.sleep(0.05)
     time.sleep(0.5)
-    assert running.exists() and child.poll() is None
+    assert any((index / "runs").glob("*/*")) and child.poll() is None, "tasks write"
     child.send_signal(how)
     out, _ = child.communicate(timeout=60)
     assert out == ("interrupted\n" if how == signal.SIGINT else "")
