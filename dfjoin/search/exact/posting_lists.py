@@ -396,39 +396,6 @@ def merge_list(segment: Segment, arrays: WorkArrays, query: Query, found: Gather
     return TopColumns(best, result, _stats_of(found))
 
 
-def count_columns(segment: Segment, arrays: WorkArrays, query: Query, found: Gathered) -> TopColumns:
-    """Return all columns whose count reaches the minimum, ascending, whatever `query.k` is.
-
-    Parameters
-    ----------
-    segment, arrays, query, found
-        As `merge_list` takes them.
-
-    Notes
-    -----
-    Lists are read and counts are kept as in `merge_list`. O(values + postings of the distinct lists).
-    """
-    tally, counts = arrays.tally, arrays.tally.counts
-    if found.n_postings > segment.n_columns // _SCAN_SHARE:
-        with reading_postings(segment):
-            count_lists(found.lists, lists_of(segment), tally)
-        columns = np.flatnonzero(counts >= query.minimum).astype(np.int32)
-        result = counts[columns]
-        counts[:] = 0
-    else:
-        with reading_postings(segment):
-            n_met = count_lists_met(found.lists, lists_of(segment), tally, found.n_private)
-        columns = np.sort(tally.columns[:n_met])
-        result = counts[columns]
-        counts[columns] = 0
-        if query.minimum > 1:
-            columns, result = columns[result >= query.minimum], result[result >= query.minimum]
-    if query.is_allowed.size:
-        is_wanted = query.is_allowed[columns] > 0
-        columns, result = columns[is_wanted], result[is_wanted]
-    return TopColumns(columns, result, _stats_of(found))
-
-
 def _stats_of(found: Gathered) -> SearchStats:
     """Return what it takes to read all posting lists of a query."""
     n_bytes = found.n_postings * COUNTED_POSTING_BYTES

@@ -18,7 +18,6 @@ from dfjoin.search.exact.posting_lists import (
     Scratch,
     TopColumns,
     allowed_columns,
-    count_columns,
     gather,
     match_tokens,
     merge_list,
@@ -146,46 +145,6 @@ class Searcher:
                 stats = top.stats
             parts.append(self.make_hits(number, query, top, is_ranked=True))
         stats.n_values = len(values)
-        return join_hits(parts), stats
-
-    def find_all(self, matched: MatchedQuery, params: SearchParams) -> tuple[Hits, SearchStats]:
-        """Find every column that shares a value with the query and reaches the threshold.
-
-        Parameters
-        ----------
-        matched : MatchedQuery
-        params : SearchParams
-
-        Returns
-        -------
-        hits : Hits
-            In the order of segments and columns.
-        stats : SearchStats
-
-        Notes
-        -----
-        O(values + postings of the distinct posting lists).
-        """
-        n_values = len(matched.values)
-        stats = SearchStats(plan="mergelist", n_values=n_values)
-        weights, total = _NO_WEIGHTS, n_values
-        if params.is_weighted:
-            weights = matched.values.row_counts().astype(np.int32)
-            total = int(weights.sum(dtype=np.int64))
-        minimum = smallest_count(params.threshold, total)
-        parts: list[Hits] = []
-        for number, segment in enumerate(self.segments):
-            if segment.n_tokens == 0 or n_values == 0:
-                continue
-            scratch = self.scratch_of(number)
-            query = Query(matched.groups(number), weights, allowed_columns(segment, params), minimum, segment.n_columns)
-            with scratch.lend() as arrays:
-                found = gather(segment, arrays, query)
-                scratch.read_ahead(found.lists, found.n_postings)
-                top = count_columns(segment, arrays, query, found)
-            top.stats.n_found = int(np.count_nonzero(query.groups >= 0))
-            stats.add(top.stats)
-            parts.append(self.make_hits(number, query, top))
         return join_hits(parts), stats
 
     def make_hits(self, number: int, query: Query, top: TopColumns, is_ranked: bool = False) -> Hits:

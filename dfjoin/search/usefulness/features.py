@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from dfjoin.index.segment import Segment
 from dfjoin.kernels.lists.evidence import (
     COUNT,
     N_SUMS,
@@ -153,21 +154,37 @@ def count_evidence(
 
     Notes
     -----
-    Where no column is left out, the posting lists are read once, for counts and sums; else the columns are found first.
-    O(values + postings of the distinct posting lists).
+    The posting lists are read once, for counts and sums. O(values + postings of the distinct posting lists).
     """
     n_values = len(matched.values)
-    is_weighted = params.is_weighted or smallest_count(params.threshold, n_values) > 1
-    if n_values == 0 or is_weighted or any(allowed_columns(segment, params).size for segment in snapshot.segments):
-        hits, stats = searcher_of(snapshot).find_all(matched, params)
-        return evidence_of(snapshot, matched, hits, is_by_equality=True), stats
     known, stats = ValueWeights(snapshot, matched), SearchStats(plan="mergelist", n_values=n_values)
-    parts = [_sum_all(known, number, stats) for number, segment in enumerate(snapshot.segments) if segment.n_tokens > 0]
+    total = n_values
+    if params.is_weighted:
+        known.weights[:, ROWS] = matched.values.row_counts()
+        total = int(known.weights[:, ROWS].sum())
+    least = smallest_count(params.threshold, total)
+    parts = []
+    for number, segment in enumerate(snapshot.segments):
+        if segment.n_tokens > 0 and n_values > 0:
+            columns, sums = _sum_all(known, number, stats)
+            is_allowed = allowed_columns(segment, params)
+            if least > 1 or is_allowed.size:
+                is_wanted = sums[:, ROWS] >= least
+                is_wanted &= is_allowed[columns] > 0 if is_allowed.size else True
+                columns, sums = columns[is_wanted], sums[is_wanted]
+            parts.append((_hits_of(segment, number, columns, sums), sums))
     sums = parts[0][1] if len(parts) == 1 else np.concatenate([np.empty((0, N_SUMS), np.int64), *(p[1] for p in parts)])
     return SharedEvidence(join_hits([part[0] for part in parts]), sums, known.total_weight), stats
 
 
-def _sum_all(known: ValueWeights, number: int, stats: SearchStats) -> tuple[Hits, NDArray[np.int64]]:
+def _hits_of(segment: Segment, number: int, columns: NDArray[np.int32], sums: NDArray[np.int64]) -> Hits:
+    """Return columns of a segment as hits."""
+    segments, errors = np.full(columns.size, number), np.full(columns.size, np.nan)
+    cardinality = segment.catalog.numbers["cardinality"][columns]
+    return Hits(segments, columns.astype(np.int64), sums[:, COUNT].copy(), sums[:, ROWS].copy(), cardinality, errors)
+
+
+def _sum_all(known: ValueWeights, number: int, stats: SearchStats) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
     """Sum the weights of the values that each column of a segment shares; add to `stats` what was read."""
     segment, groups, work = (
         known.searcher.segments[number],
@@ -196,10 +213,7 @@ def _sum_all(known: ValueWeights, number: int, stats: SearchStats) -> tuple[Hits
     stats.lists_read += n_lists
     stats.postings_read += n_postings
     stats.bytes_read += n_postings * COUNTED_POSTING_BYTES
-    matched = sums[:, COUNT].copy()
-    cardinality = segment.catalog.numbers["cardinality"][columns]
-    segments, errors = np.full(n_met, number), np.full(n_met, np.nan)
-    return Hits(segments, columns.astype(np.int64), matched, matched, cardinality, errors), sums
+    return columns, sums
 
 
 def evidence_of(snapshot: Snapshot, matched: MatchedQuery, hits: Hits, is_by_equality: bool) -> SharedEvidence:
