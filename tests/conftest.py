@@ -1,10 +1,7 @@
 """Shared fixtures: hypothesis profiles, the example lake, one Spark session for all that need it."""
 
 import atexit
-import compileall
-import contextlib
 import gc
-import importlib
 import os
 import signal
 from pathlib import Path
@@ -13,22 +10,8 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, settings
 
-PROJECT = Path(__file__).parent.parent
-EXAMPLE_LAKE = PROJECT / "examples" / "lake"
-
-
-def own_share(files):
-    """Return every n-th file in the n processes of pytest-xdist, another one in each, and none without it."""
-    number = os.environ.get("PYTEST_XDIST_WORKER", "").removeprefix("gw")
-    return sorted(files)[int(number) :: int(os.environ["PYTEST_XDIST_WORKER_COUNT"])] if number else []
-
-
-# In a fresh checkout processes that start together would each compile all files to bytecode, the same ones at a time.
-for path in own_share([*PROJECT.glob("dfjoin/**/*.py"), *PROJECT.glob("spark_ext/**/*.py")]):
-    compileall.compile_file(path, quiet=2)
-
-import dfjoin  # noqa: E402
-from dfjoin.kernels.numba._compile import watch  # noqa: E402
+import dfjoin
+from dfjoin.kernels.numba._compile import watch
 
 settings.register_profile(
     "short", max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True
@@ -43,14 +26,8 @@ gc.disable()  # until the tests are collected: nothing that is made for them is 
 
 watch.is_told = True  # whether the kernels are compiled already changes nothing that a command prints
 
-
-def pytest_collectstart(collector):
-    """Import a share of the tests first in each process of pytest-xdist, so that the others find them compiled."""
-    if isinstance(collector, pytest.Session):
-        folders = [path for path in map(Path, collector.config.args) if path.is_dir()]
-        for path in own_share(file.resolve() for folder in folders for file in folder.rglob("test_*.py")):
-            with contextlib.suppress(Exception, pytest.skip.Exception):  # told when the file is collected
-                importlib.import_module(".".join(path.relative_to(PROJECT).with_suffix("").parts))
+PROJECT = Path(__file__).parent.parent
+EXAMPLE_LAKE = PROJECT / "examples" / "lake"
 
 
 def pytest_collection_modifyitems(config, items):
