@@ -54,6 +54,7 @@ DRAWN_WEIGHT = 0.3
 MADE_WEIGHT = 0.3
 MEASURE_WEIGHT, N_MEASURES = 0.5, 40
 SMALL_WEIGHT, SMALL_COLUMNS = 0.5, 10
+FEW_WEIGHT, FEW_VALUES = 0.05, (4, 8, 16, 50)
 FLOOR, REPEATED, MANY_TO_MANY = 0.3, 0.98, 0.96
 CODE_LETTERS = 3
 FOLDS = 10
@@ -148,6 +149,28 @@ def judged_features(lake, directory: Path) -> tuple[pd.DataFrame, pd.DataFrame, 
         measures.append(others.assign(**of_query))
     rows, other, others = (pd.concat(one, ignore_index=True) for one in (parts, unshared, measures))
     return rows, other, others
+
+
+def few_features(lake, directory: Path, seed: int = 7) -> pd.DataFrame:
+    """The judged candidates that share a value with a few values of their query, drawn, as tables of few rows have.
+
+    What joins with a column joins with a part of it, so that the grades are those of the whole column.
+    """
+    queries, grades = read_judgements(directory)
+    rng, parts = np.random.default_rng(seed), []
+    for query in queries:
+        frame, label, wanted = lake.table(query["table"]), query["column"], grades[query["query"]]
+        values = frame[label].dropna().drop_duplicates()
+        for n_values in FEW_VALUES:
+            if values.size < 2 * n_values:
+                continue
+            drawn = values.sample(n_values, random_state=int(rng.integers(1 << 30)))
+            rows = _candidates(lake, frame[frame[label].isin(drawn)].head(5 * n_values), label, "")
+            names = zip(rows["table"], rows["column"], strict=True)
+            rows["grade"] = [wanted.get(name, -1) for name in names]
+            own = {"query": f"{n_values} values of {query['query']}", "group": query["table"].split("/")[0]}
+            parts.append(rows[rows["grade"] >= 0].assign(**own, drawn=n_values))
+    return pd.concat(parts, ignore_index=True)
 
 
 def graded_features(lake, judged: pd.DataFrame) -> pd.DataFrame:
@@ -257,7 +280,7 @@ def fit_both(rows: pd.DataFrame) -> tuple[LinearModel, LinearModel]:
     grade = rows["grade"].to_numpy()
     related = grade > 0
     score = fit_model(rows, SCORE, related, weights)
-    related &= ~rows["part"].isin(["made", "numbers", "drawn"]).to_numpy()
+    related &= ~rows["part"].isin(["made", "numbers", "drawn", "few"]).to_numpy()
     return score, fit_model(rows[related], BRINGS, grade[related] == 2, weights[related])
 
 
@@ -433,6 +456,7 @@ def all_rows(lake, judgements: Path, keys: Path | None) -> tuple[pd.DataFrame, p
     alone = rows.assign(**{name: rows[f"small {name}"] for name in OF_THE_LAKE})
     parts = {"judged": rows.assign(weight=1.0), "measures": measures.assign(weight=MEASURE_WEIGHT)}
     parts["small"] = alone.assign(weight=SMALL_WEIGHT)
+    parts["few"] = few_features(lake, judgements).assign(weight=FEW_WEIGHT)
     parts["numbers"] = graded_features(lake, pd.read_csv(NUMBER_JUDGEMENTS)).assign(weight=1.0)
     drawn = pd.read_csv(DRAWN)
     parts["drawn"] = graded_features(lake, drawn[drawn["seed"] != HELD_OUT]).assign(weight=DRAWN_WEIGHT)
@@ -480,6 +504,18 @@ def print_made(every: pd.DataFrame, score: np.ndarray) -> None:
         + shown.to_string(float_format="{:.3f}".format)
     )
     print(f"highest score of what does not: {made['score'][~is_true].max():.3f}")
+
+
+def print_few(every: pd.DataFrame, score: np.ndarray) -> None:
+    """Print how parts of the judged queries are scored, by the values that are drawn."""
+    few = every.assign(score=score)[(every["part"] == "few").to_numpy()]
+    for n_values, rows in few.groupby("drawn"):
+        grade, own = rows["grade"].to_numpy(), rows["score"].to_numpy()
+        shown = [f"{(own[grade == g] >= 0.5).mean():.3f} of grade {g}" for g in (2, 1, 0)]
+        print(
+            f"{n_values:.0f} values of a query, by source: AUC {area(own, grade > 0):.3f}, calibration "
+            f"{calibration(own, grade > 0):.3f}, at 0.5 or more: {', '.join(shown)}"
+        )
 
 
 def print_drawn(every: pd.DataFrame, score: np.ndarray) -> None:
@@ -535,6 +571,7 @@ def run_relevance(lake, judgements: Path, keys: Path | None, writes: bool) -> No
             f"{kind}, by source: AUC {area(score[places], is_true):.3f}, calibration {calibration(score[places], is_true):.3f}, {len(places)} candidates"
         )
     print_made(every, score)
+    print_few(every, score)
     print_drawn(every, score)
     print_held_out(every, lake)
     print("calibration, predicted and true share by tenth of the score:")
@@ -557,6 +594,7 @@ def write_model(every: pd.DataFrame, figures: dict[str, dict[str, float]]) -> No
         "command": "python -m tests.benchmarks relevance JUDGEMENTS LAKE --keys DATABASES --fit",
         "data": f"{n_of['judged']} judged candidates of {every['query'][every['part'] == 'judged'].nunique()} query "
         f"columns of one lake; the same as if their table were the whole lake, which count {SMALL_WEIGHT} each; "
+        f"{n_of['few']} candidates of {', '.join(map(str, FEW_VALUES))} values of these, {FEW_WEIGHT} each, for the score alone; "
         f"{n_of['numbers']} judged candidates of whole numbers, and {n_of['made']} candidates of made databases whose keys "
         f"are whole numbers, {MADE_WEIGHT} each, and {n_of['drawn']} graded hits of drawn columns, {DRAWN_WEIGHT} each, all for the score alone; {n_of['measures']} unjudged candidates of columns that are measures, as accidents, {MEASURE_WEIGHT} each; and "
         f"{n_of.get('keys', 0)} candidates of foreign keys of relational databases, {KEY_WEIGHT} each; all were seen in "

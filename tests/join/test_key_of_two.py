@@ -100,7 +100,7 @@ def test_a_table_of_which_one_column_is_the_key_is_joined_by_it(build):
 def test_a_named_key_is_a_decision_that_the_score_does_not_refuse(build):
     rng = np.random.default_rng(3)
     codes = rng.choice(np.arange(1000, 9999), 40, replace=False)
-    table = pd.DataFrame({"weight": codes, "height": np.arange(40) + 0.5})
+    table = pd.DataFrame({"post": codes, "height": np.arange(40) + 0.5})
     df = pd.DataFrame({"mail": rng.choice(codes, 90)})
     lake = build({"t": table})
     score = df.discover_joinable("mail", lake, min_score=0)["score"].iloc[0]
