@@ -259,9 +259,11 @@ def tables_of(snapshot: Snapshot) -> SnapshotTables:
         alive = [_alive_tables(segment, facts) for segment, facts in zip(snapshot.segments, every, strict=True)]
         ends = np.cumsum([facts.n_tables for facts in every])[:-1]
         n_alive, family = _counted([facts.family for facts in every], alive)
-        series = np.split(np.log(np.maximum(1, n_alive))[family], ends)[: len(every)]  # of no segment, not one empty part
+        series = np.split(np.log(np.maximum(1, n_alive))[family], ends)
         n_alive, folder = _counted([facts.folder for facts in every], alive)
-        folders = np.split(folder, ends)[: len(every)]
+        folders = np.split(folder, ends)
+        if not every:  # numpy parts nothing into one empty part
+            series = folders = []
         made = SnapshotTables(
             [facts.table_numbers(one, folder) for facts, one, folder in zip(every, series, folders, strict=True)],
             [facts.header_places(folder, own) for facts, folder, own in zip(every, folders, alive, strict=True)],
