@@ -37,14 +37,14 @@ def pack_numbers(numbers, first, bits, words):
     -----
     O(numbers).
     """
-    place = first * bits
+    position = first * bits
     for i in range(numbers.shape[0]):
         number = np.uint64(numbers[i])
-        word, shift = place >> 6, place & 63
+        word, shift = position >> 6, position & 63
         words[word] |= number << np.uint64(shift)
         if shift + bits > 64:
             words[word + 1] |= number >> np.uint64(64 - shift)
-        place += bits
+        position += bits
 
 
 @njit_lean
@@ -64,11 +64,11 @@ def unpack_numbers(words, bits, out):
     O(out).
     """
     mask = (np.uint64(1) << np.uint64(bits)) - np.uint64(1)
-    place = 0
+    position = 0
     for i in range(out.shape[0]):
-        word, shift = place >> 6, place & 63
+        word, shift = position >> 6, position & 63
         number = words[word] >> np.uint64(shift)
         if shift + bits > 64:
             number |= words[word + 1] << np.uint64(64 - shift)
         out[i] = np.int32(number & mask)
-        place += bits
+        position += bits

@@ -45,9 +45,9 @@ if config.DISABLE_JIT:  # the same operations in plain Python, for coverage and 
         """Return zeros."""
         return np.zeros(LANES, np.float32)
 
-    def lanes_of(array: Any, place: int) -> Any:
+    def lanes_of(array: Any, position: int) -> Any:
         """Return the 16 numbers from a place of a float32 or int32 array, row after row."""
-        return array.reshape(-1)[int(place) : int(place) + LANES]
+        return array.reshape(-1)[int(position) : int(position) + LANES]
 
     def add_lanes(one: Any, other: Any) -> Any:
         """Return ``one + other``."""
@@ -81,9 +81,9 @@ if config.DISABLE_JIT:  # the same operations in plain Python, for coverage and 
             lanes, width = lanes[:width] + lanes[width : 2 * width], width // 2
         return lanes[0]
 
-    def words_near(words: Any, place: int, own: Any, number: int, most: Any) -> Any:
-        """Return a number with bit i set where column ``place + i`` of four rows differs from one by few bits."""
-        columns = words[:, int(place) : int(place) + WORDS] ^ own[:, int(number)][:, None]
+    def words_near(words: Any, position: int, own: Any, number: int, most: Any) -> Any:
+        """Return a number with bit i set where column ``position + i`` of four rows differs from one by few bits."""
+        columns = words[:, int(position) : int(position) + WORDS] ^ own[:, int(number)][:, None]
         bits = np.bitwise_count(columns).sum(axis=0)
         return np.uint64(sum(1 << i for i in np.flatnonzero(bits <= most).tolist()))
 
@@ -129,7 +129,7 @@ else:
         return _LANES(), codegen
 
     @intrinsic
-    def lanes_of(typingctx: Any, array: Any, place: Any) -> Any:
+    def lanes_of(typingctx: Any, array: Any, position: Any) -> Any:
         """Return the 16 numbers from a place of a float32 or int32 array; the caller guarantees the bounds."""
         lanes = _LANES if array.dtype == types.float32 else _WHOLE_LANES
 
@@ -228,8 +228,8 @@ else:
         return types.float32(lanes), codegen
 
     @intrinsic
-    def words_near(typingctx: Any, words: Any, place: Any, own: Any, number: Any, most: Any) -> Any:
-        """Return a number with bit i set where column ``place + i`` of four rows differs from one by few bits.
+    def words_near(typingctx: Any, words: Any, position: Any, own: Any, number: Any, most: Any) -> Any:
+        """Return a number with bit i set where column ``position + i`` of four rows differs from one by few bits.
 
         Both tables have four rows of 64-bit words; eight columns are compared, and the caller guarantees the bounds.
         """

@@ -53,7 +53,7 @@ class SegmentIndex(NamedTuple):
 class Tally(NamedTuple):
     """The scratch of counting; `counts` and `list_weights` are zeros between searches.
 
-    `counts` has a place for each column, `list_weights` one for each posting list: the weight of the query values
+    `counts` has a position for each column, `list_weights` one for each posting list: the weight of the query values
     that are in it. `columns` receives the columns met; it has one place more than there are columns.
     """
 

@@ -80,14 +80,14 @@ def find_tables(snapshot: Snapshot, query: KeyQuery, params: SearchParams) -> Ke
     return find_candidates(snapshot, query, every)
 
 
-_Place = tuple[Any, ...]
+_Rank = tuple[Any, ...]
 """Where a table stands in the queue; its number among the tables comes last."""
 
 
 class LeftTable(NamedTuple):
     """A table that a queue gave up, where it stood then, and its name and the reason if it could not be read."""
 
-    place: _Place
+    rank: _Rank
     family: int
     unread: tuple[str, str] | None = None
 
@@ -109,9 +109,9 @@ class TablesFound(NamedTuple):
         Tables whose rows were compared; those of them whose files were read.
     """
 
-    hits: list[tuple[_Place, int, KeyHit]]
+    hits: list[tuple[_Rank, int, KeyHit]]
     left: list[LeftTable]
-    late: list[_Place]
+    late: list[_Rank]
     n_waiting: Counter[int]
     n_compared: int
     n_opened: int
@@ -153,22 +153,22 @@ def merge_tables(tables: KeyTables, parts: Sequence[TablesFound], query: KeyQuer
     further than the last hit. A part may have come further, since it does not know the tables of the others: what it
     gave up behind these places counts as if it had not been looked at.
     """
-    shown: dict[int, tuple[_Place, KeyHit]] = {}
-    for place, family, hit in heapq.merge(*(part.hits for part in parts), key=itemgetter(0)):
+    shown: dict[int, tuple[_Rank, KeyHit]] = {}
+    for rank, family, hit in heapq.merge(*(part.hits for part in parts), key=itemgetter(0)):
         if len(shown) == params.k:
             break
-        shown.setdefault(family, (place, hit))
+        shown.setdefault(family, (rank, hit))
     end = list(shown.values())[-1][0] if len(shown) == params.k else None
     n_similar = sum((part.n_waiting for part in parts), Counter[int]())
     unread: dict[str, str] = {}
-    for one in sorted((one for part in parts for one in part.left), key=lambda one: one.place):
-        if one.family in shown and one.place > shown[one.family][0]:
+    for one in sorted((one for part in parts for one in part.left), key=lambda one: one.rank):
+        if one.family in shown and one.rank > shown[one.family][0]:
             n_similar[one.family] += 1
-        elif one.unread is not None and (end is None or one.place < end):
+        elif one.unread is not None and (end is None or one.rank < end):
             unread.update([one.unread])
     hits = [replace(hit, n_similar=max(0, n_similar[family] - 1)) for family, (_, hit) in shown.items()]
     stats = replace(tables.stats, candidates=sum(part.n_compared for part in parts))
-    stats.is_complete = not any(end is None or place < end for part in parts for place in part.late)
+    stats.is_complete = not any(end is None or rank < end for part in parts for rank in part.late)
     notes: dict[str, Any] = {
         "ranked_by": params.rank,
         "n_candidates": int(tables.candidates.tables.size),
@@ -188,7 +188,7 @@ class _FoundChoice(NamedTuple):
     useful: float
 
 
-class _CountedWays:
+class _CountedChoices:
     """The choices of columns of a table, those that can reach the most counted first.
 
     Parameters
@@ -251,10 +251,10 @@ class _Queue:
         self._least_score = params.smallest_score if params.is_by_usefulness else 0.0
         self._has_families = params.families and params.is_by_usefulness
         self._end = monotonic() - watch.seconds + seconds
-        self._heap: list[tuple[_Place, KeyHit | None]] = []
-        self._counted: dict[int, _CountedWays] = {}
+        self._heap: list[tuple[_Rank, KeyHit | None]] = []
+        self._counted: dict[int, _CountedChoices] = {}
         self._left: list[LeftTable] = []
-        self._late: list[_Place] = []
+        self._late: list[_Rank] = []
         self._n_compared = 0
         found = tables.candidates
         for position in np.flatnonzero((found.matched >= self._least) & (found.score >= self._least_score)).tolist():
@@ -266,65 +266,65 @@ class _Queue:
         """Whether to give up, by the monotonic clock; compiling kernels takes nothing of the time."""
         return monotonic() > self._end + watch.seconds
 
-    def _push(self, useful: float, matched: int, position: int, hit: KeyHit | None = None, before: _Place = ()) -> None:
+    def _push(self, useful: float, matched: int, position: int, hit: KeyHit | None = None, before: _Rank = ()) -> None:
         """Put a table into the queue; one that may still reach as much as a hit comes before it.
 
         What a table can reach grows no more than it did when it stood at the place `before`.
         """
-        key: _Place = (-matched,)
+        key: _Rank = (-matched,)
         if self._params.is_by_usefulness:
             slack = 0.0 if hit is not None else 10.0**-SCORE_DECIMALS  # scores are rounded before they are multiplied
             key = (-round(useful + slack, SCORE_DECIMALS), -matched)
         if hit is not None:
-            place = (*key, 1, hit.match.cardinality, hit.match.table, hit.match.columns, position)
+            rank = (*key, 1, hit.match.cardinality, hit.match.table, hit.match.columns, position)
         else:  # of equal bounds the most useful is read first: the time may end
-            place = max(before, (*key, 0, -useful, "", (), position))
-        heapq.heappush(self._heap, (place, hit))
+            rank = max(before, (*key, 0, -useful, "", (), position))
+        heapq.heappush(self._heap, (rank, hit))
 
-    def _family(self, place: _Place) -> int:
+    def _family(self, rank: _Rank) -> int:
         """Return a number that tables of one family share; each has its own where families are not told apart."""
-        position = place[-1]
+        position = rank[-1]
         return self._tables.family(position) if self._has_families else int(self._tables.candidates.tables[position])
 
-    def _leave(self, place: _Place, unread: str | None = None) -> None:
+    def _leave(self, rank: _Rank, unread: str | None = None) -> None:
         """Give up a table."""
-        names = None if unread is None else (self._tables.name(place[-1]), unread)
-        self._left.append(LeftTable(place, self._family(place), names))
+        names = None if unread is None else (self._tables.name(rank[-1]), unread)
+        self._left.append(LeftTable(rank, self._family(rank), names))
 
     def run(self) -> TablesFound:
         """Take tables out of the queue until enough are found."""
-        hits: list[tuple[_Place, int, KeyHit]] = []
+        hits: list[tuple[_Rank, int, KeyHit]] = []
         n_waiting: Counter[int] = Counter()
         while self._heap and len(hits) != self._params.k:
-            place, hit = heapq.heappop(self._heap)
-            family = self._family(place)
+            rank, hit = heapq.heappop(self._heap)
+            family = self._family(rank)
             if family in n_waiting or hit is not None:
                 n_waiting[family] += 1
                 if n_waiting[family] == 1 and hit is not None:
-                    hits.append((place, family, hit))
+                    hits.append((rank, family, hit))
             elif self._is_over():
-                self._late.append(place)
-                self._leave(place)
+                self._late.append(rank)
+                self._leave(rank)
             else:
-                self._refine(place)
+                self._refine(rank)
         if self._has_families:
-            n_waiting.update(self._family(place) for place, _ in self._heap)
+            n_waiting.update(self._family(rank) for rank, _ in self._heap)
         return TablesFound(hits, self._left, self._late, n_waiting, self._n_compared, self._tables.n_opened)
 
-    def _refine(self, place: _Place) -> None:
+    def _refine(self, rank: _Rank) -> None:
         """Find out more of a table: what its columns hold, then what its rows hold, for some choices of columns."""
-        tables, position = self._tables, place[-1]
+        tables, position = self._tables, rank[-1]
         counted = self._counted.pop(position, None)
         if counted is None:
             choices, is_complete = tables.choices(position)
             if not is_complete:
-                self._late.append(place)
+                self._late.append(rank)
             kept = choices.keep((choices.most >= self._least) & (choices.score >= self._least_score))
             if not len(kept):
-                self._leave(place)
+                self._leave(rank)
                 return
-            self._counted[position] = _CountedWays(kept, self._params.is_by_usefulness)
-            self._push(float(kept.useful.max()), int(kept.most.max()), position, before=place)
+            self._counted[position] = _CountedChoices(kept, self._params.is_by_usefulness)
+            self._push(float(kept.useful.max()), int(kept.most.max()), position, before=rank)
             return
         try:
             if counted.rows is None:
@@ -332,19 +332,19 @@ class _Queue:
                 counted.rows = tables.rows(position, counted.choices, self._is_over)
             counted.count_more(self._least, self._least_score)
         except TimeoutError:
-            self._late.append(place)
-            self._leave(place)
+            self._late.append(rank)
+            self._leave(rank)
             return
         except (TableChangedError, TableReadError, InvalidParameterError) as error:
-            self._leave(place, str(error))
+            self._leave(rank, str(error))
             return
         if counted.may_improve:
             self._counted[position] = counted
-            self._push(*counted.next_most, position, before=place)
+            self._push(*counted.next_most, position, before=rank)
             return
         best = self._best_of(counted.rows, counted.found)
         if best is None:
-            self._leave(place)
+            self._leave(rank)
         else:
             self._push(best.usefulness, best.match.matched, position, best)
 

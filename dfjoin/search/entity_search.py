@@ -63,11 +63,11 @@ class EntityFound(TextFound):
 
     spellings: _Spellings = field(kw_only=True)
 
-    def relation_of(self, place: int) -> dict[str, Any]:
+    def relation_of(self, position: int) -> dict[str, Any]:
         """See `Found`: a program says what the names of either side mean."""
-        sizes = len(self.query.values), int(self.hits.hits.cardinality[place])
-        joined = int(self.hits.hits.matched[place])
-        columns = str(self.query.label), self.hits.names[place]
+        sizes = len(self.query.values), int(self.hits.hits.cardinality[position])
+        joined = int(self.hits.hits.matched[position])
+        columns = str(self.query.label), self.hits.names[position]
         found = as_join(self.spellings.step, columns, (joined, min(joined, sizes[1])), sizes)
         return {key: value for key, value in found.to_dict().items() if key != "tried"}
 
@@ -175,12 +175,12 @@ def _is_shown(snapshot: Snapshot, found: Found) -> NDArray[np.bool_]:
     assert isinstance(found, EntityFound)
     hits, step = found.hits.hits, found.spellings.step
     is_shown = np.zeros(len(hits), bool)
-    for place in range(len(hits)):
-        segment, column = snapshot.segments[int(hits.segments[place])], int(hits.columns[place])
+    for position in range(len(hits)):
+        segment, column = snapshot.segments[int(hits.segments[position])], int(hits.columns[position])
         held = np.sort(tokens_of_column(segment, column))
         n_equal = int(np.isin(match_tokens(found.query.values, segment.tokens), held).sum())
         some = held[:: max(1, held.size // _LOOKED_AT)].tolist()
         folded = [fold_name(value_of_token(segment, token)) for token in some]
         is_kind = step.kind == GIVEN or any(one.kind == step.kind for one in kinds_of(folded, entity_steps(None)))
-        is_shown[place] = is_kind and is_clearly_more(int(hits.matched[place]), n_equal)
+        is_shown[position] = is_kind and is_clearly_more(int(hits.matched[position]), n_equal)
     return is_shown

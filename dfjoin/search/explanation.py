@@ -397,7 +397,7 @@ def weigh_candidate(candidate: Candidate, is_by_equality: bool = True) -> Candid
     """
     found, snapshot = candidate.found, candidate.snapshot
     if found.useful is not None and not is_by_equality:  # what lies within a radius was counted by the search
-        evidence = found.useful.evidence.take(np.array([found.useful.places[candidate.position]]))
+        evidence = found.useful.evidence.take(np.array([found.useful.positions[candidate.position]]))
     else:
         hit = found.hits.hits.take(np.array([candidate.position]))
         evidence = evidence_of(snapshot, found.matched, hit, is_by_equality)

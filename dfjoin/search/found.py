@@ -66,7 +66,7 @@ class Usefulness:
     notes: dict[str, Any]
 
     @property
-    def places(self) -> list[int]:
+    def positions(self) -> list[int]:
         """The place of each hit among the candidates that were ranked."""
         return self.members[self.indptr[:-1]].tolist()
 
@@ -75,9 +75,9 @@ class Usefulness:
         """Other columns of the family of each hit."""
         return np.diff(self.indptr) - 1
 
-    def family(self, segments: Sequence[Segment], place: int) -> pd.DataFrame:
+    def family(self, segments: Sequence[Segment], position: int) -> pd.DataFrame:
         """Return the members of the family of a hit, see `JoinCandidates.similar`."""
-        members = self.members[self.indptr[place] : self.indptr[place + 1]]
+        members = self.members[self.indptr[position] : self.indptr[position + 1]]
         hits = self.evidence.hits.take(members)
         names = [
             segments[number].catalog.names_of(np.array([column]))
@@ -115,8 +115,8 @@ class Usefulness:
         every = range(len(hits))
         for number, own_hits in hits.by_segment():
             named = _new_columns(segments[number], hits.columns[own_hits], known, limit)
-            for place, one in zip(every if isinstance(own_hits, slice) else own_hits.tolist(), named, strict=True):
-                found[place] = one
+            for position, one in zip(every if isinstance(own_hits, slice) else own_hits.tolist(), named, strict=True):
+                found[position] = one
         return found
 
 
@@ -165,7 +165,7 @@ class Found:
 
     def ranked(self, hits: RankedHits, useful: Usefulness) -> Found:
         """Return the same search with its hits ranked by usefulness."""
-        joins = [self.joins[position] for position in useful.places] if self.joins else ()
+        joins = [self.joins[position] for position in useful.positions] if self.joins else ()
         return replace(self, hits=hits, useful=useful, joins=joins)
 
     def notes(self) -> dict[str, Any]:

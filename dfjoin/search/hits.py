@@ -77,18 +77,18 @@ def join_hits(parts: Sequence[Hits]) -> Hits:
     return Hits(**joined)
 
 
-def best_places(hits: Hits, most: int) -> NDArray[np.int64]:
+def best_positions(hits: Hits, most: int) -> NDArray[np.int64]:
     """Return the places of the best hits, ascending, among equal ones the first columns; all if there are fewer.
 
     Only hits that share as much as the last of the best are ordered. O(n).
     """
-    places, counts = np.arange(len(hits)), hits.matched_rows
-    if places.size > most:
-        least = np.partition(counts, places.size - most)[places.size - most]
-        places = np.flatnonzero(counts >= least)
-        keys = (hits.columns[places], hits.segments[places], hits.cardinality[places], -counts[places])
-        places = np.sort(places[np.lexsort(keys)[:most]])
-    return places
+    positions, counts = np.arange(len(hits)), hits.matched_rows
+    if positions.size > most:
+        least = np.partition(counts, positions.size - most)[positions.size - most]
+        positions = np.flatnonzero(counts >= least)
+        keys = (hits.columns[positions], hits.segments[positions], hits.cardinality[positions], -counts[positions])
+        positions = np.sort(positions[np.lexsort(keys)[:most]])
+    return positions
 
 
 @dataclass(frozen=True, slots=True)

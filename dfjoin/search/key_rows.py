@@ -13,7 +13,7 @@ from dfjoin.index.catalog import KINDS, Catalog
 from dfjoin.index.column_values import tokens_of_column, value_of_token
 from dfjoin.index.row_group import row_codes
 from dfjoin.index.segment import Segment
-from dfjoin.kernels.lists.key_tuples import Counts, Ways, count_tuples, find_tuples, new_slots, number_tuples
+from dfjoin.kernels.lists.key_tuples import Choices, Counts, count_tuples, find_tuples, new_slots, number_tuples
 from dfjoin.search.hits import KeyColumn, KeyMatch
 from dfjoin.search.query import KeyQuery, joined_names
 from dfjoin.store.table import LakeTable
@@ -171,11 +171,11 @@ class KeyRows:
                 found[np.setdiff1d(np.arange(len(choices)), readable)] = 0
         return counts.matched, counts.rows
 
-    def _chosen(self, choices: Sequence[tuple[KeyColumn, ...]]) -> Ways:
+    def _chosen(self, choices: Sequence[tuple[KeyColumn, ...]]) -> Choices:
         """Return the columns of choices, and where their numbers begin."""
         columns = [[self._positions[part.column] for part in choice] for choice in choices]
         starts = [[self._start_of(position, part.column) for position, part in enumerate(choice)] for choice in choices]
-        return Ways(np.array(columns, np.int64), np.array(starts, np.int64))
+        return Choices(np.array(columns, np.int64), np.array(starts, np.int64))
 
     def _start_of(self, position: int, column: int) -> int:
         """Return where it stands what the codes of a column are in a column of the key."""

@@ -62,8 +62,8 @@ class _ByTable(NamedTuple):
         """Keep the candidates of some tables, given in ascending order."""
         positions = np.searchsorted(self.tables, tables)
         starts, lengths = self.starts[positions], np.diff(self.starts)[positions]
-        places = expand_stretches(starts, lengths)
-        kept = {name: values[places] for name, values in self.values.items()}
+        flat = expand_stretches(starts, lengths)
+        kept = {name: values[flat] for name, values in self.values.items()}
         return _ByTable(tables, np.append(0, np.cumsum(lengths)), kept)
 
     def of(self, position: int) -> list[KeyColumn]:

@@ -158,8 +158,8 @@ def integers_among(values: ValueSet, most: int) -> NDArray[np.int64]:
         return np.empty(0, np.int64)
     lengths = np.diff(values.offsets)
     chosen = np.flatnonzero((values.classes == INTEGER) & (lengths <= most))
-    places = expand_stretches(values.offsets[chosen], lengths[chosen])
-    return parse_integers(values.data[places], np.append(0, np.cumsum(lengths[chosen])))
+    positions = expand_stretches(values.offsets[chosen], lengths[chosen])
+    return parse_integers(values.data[positions], np.append(0, np.cumsum(lengths[chosen])))
 
 
 def digit_range(values: ValueSet) -> tuple[int, int] | None:

@@ -150,9 +150,9 @@ class ValueSummary:
     first: list[tuple[int, str]]
 
     @classmethod
-    def of(cls, values: ValueSet, n_rows: int, places: NDArray[np.int64]) -> ValueSummary:
-        """Summarise values; `places` tell where the first row of each stands."""
-        order = np.argsort(places)[:LOOKED_AT]
+    def of(cls, values: ValueSet, n_rows: int, positions: NDArray[np.int64]) -> ValueSummary:
+        """Summarise values; `positions` tell where the first row of each stands."""
+        order = np.argsort(positions)[:LOOKED_AT]
         integers = np.sort(integers_among(values, _MOST_LENGTH))
         return cls(
             len(values),
@@ -161,7 +161,7 @@ class ValueSummary:
             profile_values(values, pa.string(), has_texts=False).has_range,
             digit_range(values),
             integers[(integers > -_TOO_LONG) & (integers < _TOO_LONG)],
-            [(int(places[code]), values.value(code)) for code in order.tolist()],
+            [(int(positions[code]), values.value(code)) for code in order.tolist()],
         )
 
     @classmethod

@@ -8,17 +8,17 @@ from dfjoin.kernels.numba._compile import njit_inner, njit_lean
 
 
 @njit_inner
-def _read(array, place):
-    if place >= array.shape[0]:
+def _read(array, position):
+    if position >= array.shape[0]:
         raise DamagedArraysError
-    return array[place]
+    return array[position]
 
 
 @njit_lean
-def _follow(array, place, n_steps):
+def _follow(array, position, n_steps):
     for _ in range(n_steps):
-        place = _read(array, place)
-    return place
+        position = _read(array, position)
+    return position
 
 
 CHAIN = np.array([2, 9, 1], np.int64)

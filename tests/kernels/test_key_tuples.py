@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from dfjoin.kernels.lists import key_tuples
 from dfjoin.kernels.lists.key_tuples import (
+    Choices,
     Counts,
-    Ways,
     count_possible,
     count_tuples,
     find_tuples,
@@ -51,17 +51,17 @@ def test_rows_that_hold_tuples_of_a_key_are_found_and_counted(dense, keys, rows,
     tables = [[-1, *data.draw(st.lists(st.integers(-1, 3), min_size=6, max_size=6))] for _ in range(3)]
     numbers = np.array(tables, np.int32).reshape(-1)
     pairs = [(a, b) for a in range(3) for b in range(3) if a != b]
-    ways = Ways(np.array(pairs), np.array([[7 * a, 7 * b] for a, b in pairs]))
+    choices = Choices(np.array(pairs), np.array([[7 * a, 7 * b] for a, b in pairs]))
     counts = Counts(np.zeros(6, np.int64), np.zeros(6, np.int64), np.full(len(keys), -1, np.int32))
-    count_tuples(codes, ways, numbers, key, counts)
-    for way, (a, b) in enumerate(pairs):
+    count_tuples(codes, choices, numbers, key, counts)
+    for choice, (a, b) in enumerate(pairs):
         held = [(tables[a][row[a] + 1], tables[b][row[b] + 1]) for row in rows]
         expected = [keys.index(one) if one in keys else -1 for one in held]
         out = np.empty(len(rows), np.int32)
-        find_tuples(codes, Ways(ways.columns[way:], ways.starts[way:]), numbers, key, out)
+        find_tuples(codes, Choices(choices.columns[choice:], choices.starts[choice:]), numbers, key, out)
         assert out.tolist() == expected
         found = [one for one in expected if one >= 0]
-        assert (counts.matched[way], counts.rows[way]) == (len(set(found)), len(found))
+        assert (counts.matched[choice], counts.rows[choice]) == (len(set(found)), len(found))
 
 
 def _large_unless(dense):
@@ -89,7 +89,7 @@ def test_tuples_that_all_columns_of_a_way_hold_are_counted(n_keys, data):
         data.draw(st.lists(st.lists(st.integers(0, 1), min_size=n_keys, max_size=n_keys), min_size=4, max_size=4)),
         np.uint8,
     )
-    ways = np.array([[0, 1], [2, 3], [1, 1]], np.int32)
+    choices = np.array([[0, 1], [2, 3], [1, 1]], np.int32)
     out = np.empty(3, np.int64)
-    count_possible(held.reshape(4, n_keys).astype(np.uint8), ways, out)
-    assert out.tolist() == [int((held.reshape(4, n_keys)[a] & held.reshape(4, n_keys)[b]).sum()) for a, b in ways]
+    count_possible(held.reshape(4, n_keys).astype(np.uint8), choices, out)
+    assert out.tolist() == [int((held.reshape(4, n_keys)[a] & held.reshape(4, n_keys)[b]).sum()) for a, b in choices]

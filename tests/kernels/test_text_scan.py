@@ -29,7 +29,7 @@ def measured(texts, is_grams, room=64):
 def signed(texts, metric):
     made = SimilarTexts.of(to_texts(texts), metric)
     made.pairs(made, SpellingRadius(metric, 1, "fraction"))
-    return made._texts.words[:, made.places(np.arange(len(texts)))]
+    return made._texts.words[:, made.positions(np.arange(len(texts)))]
 
 
 def bits_apart(signatures, i, j):

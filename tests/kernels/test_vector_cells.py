@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from dfjoin.kernels.lanes import LANES
 from dfjoin.kernels.records import as_read_only
-from dfjoin.kernels.vectors.vector_cells import NearPlaces, make_cell_queries, make_cell_scratch, scan_cells
+from dfjoin.kernels.vectors.vector_cells import NearPositions, make_cell_queries, make_cell_scratch, scan_cells
 from dfjoin.kernels.vectors.vector_search import VectorTable
 from dfjoin.vectors import near_cells as vector_cells
 from dfjoin.vectors.embedders import unit_rows
@@ -37,15 +37,15 @@ def scan(rows, queries, radius, room):
     made = make_cell_queries(*query_pairs(features_of(queries, cells.projection), radii), queries)
     table = VectorTable(*sealed(rows[order], np.arange(len(rows), dtype=np.uint32)))
     state, stats, n_full = np.zeros(3, np.int64), np.zeros(4, np.int64), 0
-    found = NearPlaces(np.empty(room, np.int32), np.empty(room, np.int32))
+    found = NearPositions(np.empty(room, np.int32), np.empty(room, np.int32))
     scratch = make_cell_scratch(n, cells.blocks.indptr)
     padded = np.concatenate([queries, np.zeros((-n % LANES, rows.shape[1]), np.float32)])
     products = as_read_only(cells.centers @ np.ascontiguousarray(padded.T))
     reach = cell_radius(radii, rows.shape[1])
     while not scan_cells(cells.blocks, table, made, products, reach, found, scratch, state, stats):
-        found = NearPlaces(*(np.concatenate([array, np.empty(room, np.int32)]) for array in found))
+        found = NearPositions(*(np.concatenate([array, np.empty(room, np.int32)]) for array in found))
         n_full += 1
-    pairs = zip(found.queries[: state[2]].tolist(), order[found.places[: state[2]]].tolist(), strict=True)
+    pairs = zip(found.queries[: state[2]].tolist(), order[found.positions[: state[2]]].tolist(), strict=True)
     return sorted(pairs), n_full, stats
 
 

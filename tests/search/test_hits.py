@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dfjoin.search.exact.searcher import _smallest_of_best
-from dfjoin.search.hits import Hits, best_places, join_hits, rank_columns, rank_hits
+from dfjoin.search.hits import Hits, best_positions, join_hits, rank_columns, rank_hits
 from tests.oracles import search as oracles
 
 NAMES = ["a", "B", "é", "\ue000", "\uffee", "\U0001f600", "z"]
@@ -67,14 +67,14 @@ def test_hits_are_ranked_as_python_sorts_them(case, k):
 def test_the_best_hits_are_the_first_of_all_when_sorted(case, most):
     rows = case[1]
     order = sorted(range(len(rows)), key=lambda i: (-rows[i][2], rows[i][3], rows[i][0], rows[i][1]))
-    assert best_places(make_hits(rows), most).tolist() == sorted(order[:most])
+    assert best_positions(make_hits(rows), most).tolist() == sorted(order[:most])
 
 
 @given(found())
 def test_hits_of_each_segment_are_told_apart(case):
     hits = make_hits(case[1])
-    places = np.arange(len(hits))
-    parts = {number: places[own].tolist() for number, own in hits.by_segment()}
+    positions = np.arange(len(hits))
+    parts = {number: positions[own].tolist() for number, own in hits.by_segment()}
     expected = {n: [i for i, row in enumerate(case[1]) if row[0] == n] for n in sorted({row[0] for row in case[1]})}
     assert parts == expected
 

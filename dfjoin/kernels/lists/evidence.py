@@ -49,16 +49,16 @@ _USUAL = _usual_columns()
 class Sums(NamedTuple):
     """The scratch of `collect_evidence`, `add_lists` and `add_sets`.
 
-    `rows` has an entry for each column of the segment, its row of `sums`, from 1 on, and `places` one for each posting
-    list; both are zeros between searches. `lists` and `list_sums` have an entry for each value of the query and may
-    hold anything. Where some columns are summed, `met` is empty, and `sums`, zeros at first, has a row for each; row 0
-    receives what the others share, without a branch, and is not read. Where every column is summed that holds a value,
-    `met` and `sums` have room for all, may hold anything, and receive the columns, in the order of their rows.
+    `rows` has an entry for each column of the segment, its row of `sums`, from 1 on, and `positions` one for each
+    posting list; both are zeros between searches. `lists` and `list_sums` have an entry for each value of the query and
+    may hold anything. Where some columns are summed, `met` is empty, and `sums`, zeros at first, has a row for each;
+    row 0 receives what the others share, without a branch, and is not read. Where every column is summed that holds a
+    value, `met` and `sums` have room for all, may hold anything, and receive the columns, in the order of their rows.
     """
 
     sums: NDArray[np.int64]
     rows: NDArray[np.int32]
-    places: NDArray[np.int32]
+    positions: NDArray[np.int32]
     lists: NDArray[np.uint32]
     list_sums: NDArray[np.int64]
     met: NDArray[np.int32]
@@ -197,7 +197,7 @@ def collect_evidence(groups, weights, list_indptr, scratch):
     weights : ndarray of int64, shape (n, N_SUMS)
     list_indptr : ndarray of int64, shape (n_lists + 1,)
     scratch : Sums
-        Receives them: `places` is one more than the place of a list.
+        Receives them: `positions` is one more than the place of a list.
 
     Returns
     -------
@@ -208,7 +208,7 @@ def collect_evidence(groups, weights, list_indptr, scratch):
     -----
     O(values).
     """
-    sums, rows, places, lists, list_sums, _ = scratch
+    sums, rows, positions, lists, list_sums, _ = scratch
     n_columns, n_found, n_met = rows.shape[0], np.int64(0), np.int64(0)
     n_lists = np.int64(0)
     n_postings = np.int64(0)
@@ -223,18 +223,18 @@ def collect_evidence(groups, weights, list_indptr, scratch):
                 sums[row, s] += weights[i, s]
             continue
         number = group - n_columns
-        place = np.int64(places[number]) - 1
-        if place < 0:
-            place = n_lists
-            places[number] = n_lists + 1
+        position = np.int64(positions[number]) - 1
+        if position < 0:
+            position = n_lists
+            positions[number] = n_lists + 1
             lists[n_lists] = number
             n_lists += 1
             n_postings += list_indptr[number + 1] - list_indptr[number]
             for s in range(N_SUMS):
-                list_sums[place, s] = weights[i, s]
+                list_sums[position, s] = weights[i, s]
         else:
             for s in range(N_SUMS):
-                list_sums[place, s] += weights[i, s]
+                list_sums[position, s] += weights[i, s]
     return n_lists, n_postings, n_found, n_met
 
 
@@ -266,14 +266,14 @@ def add_lists(n_lists, n_met, postings, scratch):
     """
     sums, rows, _, lists, list_sums, _ = scratch
     n_columns = np.uint32(rows.shape[0])
-    for place in range(n_lists):
-        prefetch_list(lists, place + AHEAD, n_lists, postings)
-        number = np.int64(lists[place])
+    for position in range(n_lists):
+        prefetch_list(lists, position + AHEAD, n_lists, postings)
+        number = np.int64(lists[position])
         start, end = postings.indptr[number], postings.indptr[number + 1]
         if start < 0 or end > postings.columns.shape[0]:
             raise DamagedArraysError
-        count, n_rows, bits = list_sums[place, COUNT], list_sums[place, ROWS], list_sums[place, BITS]
-        weight, spread = list_sums[place, WEIGHT], list_sums[place, SPREAD]
+        count, n_rows, bits = list_sums[position, COUNT], list_sums[position, ROWS], list_sums[position, BITS]
+        weight, spread = list_sums[position, WEIGHT], list_sums[position, SPREAD]
         for p in range(start, end):
             column = np.uint32(postings.columns[p])
             if column >= n_columns:
@@ -309,7 +309,7 @@ def add_sets(columns, set_indptr, set_lists, scratch):
     -----
     O(entries of the sets).
     """
-    sums, rows, places, _, list_sums, _ = scratch
+    sums, rows, positions, _, list_sums, _ = scratch
     for i in range(columns.shape[0]):
         row = rows[columns[i]]
         start, end = set_indptr[columns[i]], set_indptr[columns[i] + 1]
@@ -317,12 +317,12 @@ def add_sets(columns, set_indptr, set_lists, scratch):
             raise DamagedArraysError
         for p in range(start, end):
             number = np.int64(set_lists[p])
-            if number >= places.shape[0]:
+            if number >= positions.shape[0]:
                 raise DamagedArraysError
-            place = np.int64(places[number]) - 1
-            if place >= 0:
+            position = np.int64(positions[number]) - 1
+            if position >= 0:
                 for s in range(N_SUMS):
-                    sums[row, s] += list_sums[place, s]
+                    sums[row, s] += list_sums[position, s]
 
 
 # What is shown of candidates: the families that they are folded into, and the columns that a table brings.
@@ -450,12 +450,12 @@ def _read_families(hits, limit, families):
 
 
 @njit_inner
-def _add_member(place, families):
+def _add_member(position, families):
     """Write a candidate behind the members of its family so far; ``indptr`` is one ahead."""
-    number = families.owner[place]
-    families.members[families.indptr[number]] = place
+    number = families.owner[position]
+    families.members[families.indptr[number]] = position
     families.indptr[number] += 1
-    families.owner[place] = 0
+    families.owner[position] = 0
 
 
 @njit_inner
@@ -464,16 +464,16 @@ def _put_first(start, end, hits, members):
     least = _NEARLY_BEST * hits.useful[members[start]]
     most_matched, most_rows, n_compared, first = np.int64(-1), np.int64(-1), np.int64(0), start
     for i in range(start, end):
-        place = members[i]
-        matched, n_rows = hits.matched[place], hits.columns[place, N_ROWS]
-        if hits.useful[place] < least or matched < most_matched:
+        position = members[i]
+        matched, n_rows = hits.matched[position], hits.columns[position, N_ROWS]
+        if hits.useful[position] < least or matched < most_matched:
             continue
         if matched > most_matched:
             most_matched, most_rows, n_compared = matched, np.int64(-1), np.int64(0)
         n_compared += 1
         if n_compared > _MOST_COMPARED or n_rows < most_rows:
             continue
-        if n_rows > most_rows or hits.columns[place, NAME] > hits.columns[members[first], NAME]:
+        if n_rows > most_rows or hits.columns[position, NAME] > hits.columns[members[first], NAME]:
             most_rows, first = n_rows, i
     head = members[first]
     for i in range(first, start, -1):
@@ -508,25 +508,25 @@ def fold_families(hits, limit, families):
     """
     indptr, numbers, owner = families.indptr, families.numbers, families.owner
     n_read, n_families = _read_families(hits, limit, families)
-    for place in range(owner.shape[0]):
-        if owner[place] == 0:
-            owner[place] = numbers[_slot_of(hits.columns[place, FAMILY], families)]
-        if owner[place] == 0:
-            owner[place] = numbers[_slot_of(hits.columns[place, CONTENT], families)]
-        if owner[place] != 0:
-            indptr[owner[place]] += 1
+    for position in range(owner.shape[0]):
+        if owner[position] == 0:
+            owner[position] = numbers[_slot_of(hits.columns[position, FAMILY], families)]
+        if owner[position] == 0:
+            owner[position] = numbers[_slot_of(hits.columns[position, CONTENT], families)]
+        if owner[position] != 0:
+            indptr[owner[position]] += 1
     end = np.int64(0)
     for family in range(1, n_families + 1):
         end += indptr[family]
         indptr[family] = end - indptr[family]
     for i in range(n_read):
         _add_member(families.heap[owner.shape[0] - 1 - i], families)
-    for place in range(owner.shape[0]):
-        if owner[place] != 0 and numbers[_slot_of(hits.columns[place, FAMILY], families)] != 0:
-            _add_member(place, families)
-    for place in range(owner.shape[0]):
-        if owner[place] != 0:
-            _add_member(place, families)
+    for position in range(owner.shape[0]):
+        if owner[position] != 0 and numbers[_slot_of(hits.columns[position, FAMILY], families)] != 0:
+            _add_member(position, families)
+    for position in range(owner.shape[0]):
+        if owner[position] != 0:
+            _add_member(position, families)
     for family in range(n_families):
         _put_first(indptr[family], indptr[family + 1], hits, families.members)
     return n_families, n_read

@@ -36,7 +36,7 @@ class TupleTable(NamedTuple):
     strides: NDArray[np.int64]
 
 
-class Ways(NamedTuple):
+class Choices(NamedTuple):
     """Some choices of columns for the columns of a key.
 
     Parameters
@@ -154,13 +154,13 @@ def number_tuples(codes, chosen, slots, out):
 def _find_tuple(codes, row, chosen, numbers, starts, key):
     """Return the tuple of a key that a row holds, -1 for none."""
     if key.strides[0] > 0:
-        place = 0
+        position = 0
         for i in range(chosen.shape[0]):
             number = numbers[starts[i] + 1 + codes[chosen[i], row]]
             if number < 0:
                 return -1
-            place += number * key.strides[i]
-        return key.slots[place]
+            position += number * key.strides[i]
+        return key.slots[position]
     h = K0
     for i in range(chosen.shape[0]):
         number = numbers[starts[i] + 1 + codes[chosen[i], row]]
@@ -181,14 +181,14 @@ def _find_tuple(codes, row, chosen, numbers, starts, key):
 
 
 @njit_lean
-def find_tuples(codes, ways, numbers, key, out):
+def find_tuples(codes, choices, numbers, key, out):
     """Find the tuple of a key that each row holds.
 
     Parameters
     ----------
     codes : ndarray of int32, shape (n_columns, n_rows)
         -1 for a null.
-    ways : Ways
+    choices : Ways
         The first one is taken.
     numbers : ndarray of int32
         For each pair of a column and a column of the key: -1 for a null, then the number of each code's value in the
@@ -202,11 +202,11 @@ def find_tuples(codes, ways, numbers, key, out):
     O(rows), by hashing with linear probing.
     """
     for row in range(out.shape[0]):
-        out[row] = _find_tuple(codes, row, ways.columns[0], numbers, ways.starts[0], key)
+        out[row] = _find_tuple(codes, row, choices.columns[0], numbers, choices.starts[0], key)
 
 
 @njit_lean
-def count_tuples(codes, ways, numbers, key, counts):
+def count_tuples(codes, choices, numbers, key, counts):
     """Count the tuples of a key that rows hold, and these rows, for some choices of columns.
 
     Parameters
@@ -219,27 +219,27 @@ def count_tuples(codes, ways, numbers, key, counts):
     -----
     O(ways × rows).
     """
-    for way in range(ways.columns.shape[0]):
-        chosen, starts = ways.columns[way], ways.starts[way]
+    for choice in range(choices.columns.shape[0]):
+        chosen, starts = choices.columns[choice], choices.starts[choice]
         if chosen.shape[0] >= 2 and key.strides[0] > 0:
-            _count_by_place(codes, way, ways, numbers, key, counts)
+            _count_by_position(codes, choice, choices, numbers, key, counts)
             continue
         matched, n_rows = 0, 0
         for row in range(codes.shape[1]):
             found = _find_tuple(codes, row, chosen, numbers, starts, key)
             if found >= 0:
                 n_rows += 1
-                if counts.marks[found] != way:
-                    counts.marks[found] = way
+                if counts.marks[found] != choice:
+                    counts.marks[found] = choice
                     matched += 1
-        counts.matched[way] = matched
-        counts.rows[way] = n_rows
+        counts.matched[choice] = matched
+        counts.rows[choice] = n_rows
 
 
 @njit_inner
-def _count_by_place(codes, way, ways, numbers, key, counts):
+def _count_by_position(codes, choice, choices, numbers, key, counts):
     """Count as `count_tuples` where each combination of parts has a slot: in less than half the time of hashing."""
-    chosen, starts = ways.columns[way], ways.starts[way]
+    chosen, starts = choices.columns[choice], choices.starts[choice]
     first, second = codes[chosen[0]], codes[chosen[1]]
     first_start, second_start = starts[0] + 1, starts[1] + 1
     matched, n_rows = 0, 0
@@ -247,23 +247,23 @@ def _count_by_place(codes, way, ways, numbers, key, counts):
         number, other = numbers[first_start + first[row]], numbers[second_start + second[row]]
         if number < 0 or other < 0:
             continue
-        place = number * key.strides[0] + other * key.strides[1]
+        position = number * key.strides[0] + other * key.strides[1]
         for i in range(2, chosen.shape[0]):
             number = numbers[starts[i] + 1 + codes[chosen[i], row]]
             if number < 0:
-                place = -1
+                position = -1
                 break
-            place += number * key.strides[i]
-        if place < 0:
+            position += number * key.strides[i]
+        if position < 0:
             continue
-        found = key.slots[place]
+        found = key.slots[position]
         if found >= 0:
             n_rows += 1
-            if counts.marks[found] != way:
-                counts.marks[found] = way
+            if counts.marks[found] != choice:
+                counts.marks[found] = choice
                 matched += 1
-    counts.matched[way] = matched
-    counts.rows[way] = n_rows
+    counts.matched[choice] = matched
+    counts.rows[choice] = n_rows
 
 
 @njit_lean
@@ -301,14 +301,14 @@ def mark_held(groups, parts, column, lists, held):
 
 
 @njit_lean
-def count_possible(held, ways, out):
+def count_possible(held, choices, out):
     """Count the tuples of a key each part of which is held, for some choices of columns.
 
     Parameters
     ----------
     held : ndarray of uint8, shape (n_columns, n_keys)
         1 for each tuple whose part a column holds.
-    ways : ndarray of int32, shape (n_ways, n_parts)
+    choices : ndarray of int32, shape (n_ways, n_parts)
         Rows of `held`.
     out : ndarray of int64, shape (n_ways,)
 
@@ -316,11 +316,11 @@ def count_possible(held, ways, out):
     -----
     O(ways × tuples).
     """
-    for way in range(ways.shape[0]):
+    for choice in range(choices.shape[0]):
         n_held = 0
         for i in range(held.shape[1]):
             is_held = np.uint8(1)
-            for j in range(ways.shape[1]):
-                is_held &= held[ways[way, j], i]
+            for j in range(choices.shape[1]):
+                is_held &= held[choices[choice, j], i]
             n_held += is_held
-        out[way] = n_held
+        out[choice] = n_held

@@ -41,7 +41,7 @@ __all__ = [
 
 _MASK = (1 << 64) - 1
 _KERNELS = __package__.rpartition(".")[0]  # the package of all kernels, which this folder is a part of
-_TOLD_AFTER, _TOLD_EACH = 2.0, 10.0  # seconds
+_REPORTED_AFTER, _REPORTED_EACH = 2.0, 10.0  # seconds
 
 
 class CompileWatch(event.Listener):
@@ -65,7 +65,7 @@ class CompileWatch(event.Listener):
     def __init__(self, package: str, is_kept: bool) -> None:
         self.n_compiled = 0
         self.seconds = 0.0
-        self._told_at = 0.0
+        self._reported_at = 0.0
         self._package = package
         self._is_kept = is_kept
         self._n_open = 0
@@ -88,13 +88,13 @@ class CompileWatch(event.Listener):
         spent = self.seconds + time.perf_counter() - self._since
         if self._n_open == 0:
             self.seconds = spent
-        if spent <= (self._told_at + _TOLD_EACH if self._told_at else _TOLD_AFTER):
+        if spent <= (self._reported_at + _REPORTED_EACH if self._reported_at else _REPORTED_AFTER):
             return
         done = f"{self.n_compiled:,} compiled in {spent:.0f} s"
-        if not self._told_at:
+        if not self._reported_at:
             kept = "kept for later runs" if self._is_kept else "not kept, for want of a writable NUMBA_CACHE_DIR"
             done += f", {kept}; `dfjoin warmup` compiles all of them at once"
-        self._told_at = spent
+        self._reported_at = spent
         print(f"dfjoin compiles its kernels on first use: {done}", file=sys.stderr)
 
     def _is_watched(self, event: Any) -> bool:

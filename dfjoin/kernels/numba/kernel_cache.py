@@ -120,7 +120,7 @@ _SOURCES = KernelSources(Path(__file__).parents[1], _PACKAGE)
 _TARGET = PortableTarget()
 
 
-class _OwnPlace:
+class _OwnDirectory:
     """Where numba finds no place that can be written: a temporary directory that nobody but this user can write.
 
     Where the system has none, it lies in the scratch space that a cluster gives to a worker of Spark. The path is empty
@@ -131,7 +131,7 @@ class _OwnPlace:
         self._py_file, self._line = py_file, line
 
     def get_cache_path(self) -> str:
-        return _temporary_place()
+        return _temporary_directory()
 
     def get_source_stamp(self) -> None:
         return None
@@ -144,34 +144,34 @@ class _OwnPlace:
 
 
 @functools.cache
-def _temporary_place() -> str:
+def _temporary_directory() -> str:
     scratch = ",".join(os.environ.get(name, "") for name in ("SPARK_LOCAL_DIRS", "LOCAL_DIRS"))
     try:
-        places = [tempfile.gettempdir()]
+        directories = [tempfile.gettempdir()]
     except OSError:
-        places = []
-    places += [place for place in scratch.split(",") if place]
-    return next((own for place in places if (own := _own_place(place))), "")
+        directories = []
+    directories += [directory for directory in scratch.split(",") if directory]
+    return next((own for directory in directories if (own := _own_directory(directory))), "")
 
 
-def _own_place(parent: str) -> str:
+def _own_directory(parent: str) -> str:
     """Return a directory of this user alone below a place of all; nothing where it cannot be had.
 
     What lies in a cache is run, so that a directory of somebody else is not one.
     """
     user = os.getuid() if hasattr(os, "getuid") else 0
     try:
-        place = Path(parent) / f"dfjoin-numba-{user}"
-        place.mkdir(mode=0o700, exist_ok=True)
-        found = place.lstat()
+        directory = Path(parent) / f"dfjoin-numba-{user}"
+        directory.mkdir(mode=0o700, exist_ok=True)
+        found = directory.lstat()
         is_own = stat.S_ISDIR(found.st_mode) and (
             os.name == "nt" or (found.st_uid == user and not found.st_mode & 0o77)
         )
         if is_own:
-            tempfile.TemporaryFile(dir=place).close()
+            tempfile.TemporaryFile(dir=directory).close()
     except OSError:
         return ""
-    return str(place) if is_own else ""
+    return str(directory) if is_own else ""
 
 
 @functools.cache
@@ -200,7 +200,7 @@ class _KernelCacheImpl(CompileResultCacheImpl):  # type: ignore[misc]
             super().__init__(py_func)
         except (RuntimeError, OSError):
             path = inspect.getfile(py_func)
-            self._locator = _OwnPlace(path, py_func.__code__.co_firstlineno)
+            self._locator = _OwnDirectory(path, py_func.__code__.co_firstlineno)
             name = f"{Path(path).stem}.{py_func.__qualname__}"
             self._filename_base = self.get_filename_base(name, getattr(sys, "abiflags", ""))
 
@@ -294,12 +294,12 @@ def _depends_on(function: Callable[..., Any], types_of_arguments: Iterable[Any])
 
 
 @contextlib.contextmanager
-def _writing_alone(place: Path) -> Iterator[None]:
+def _writing_alone(directory: Path) -> Iterator[None]:
     """Let one process at a time write to a cache: of two that add to the same index one would be lost."""
     if fcntl is None:
         yield
         return
-    with (place / ".dfjoin.lock").open("ab") as stream:
+    with (directory / ".dfjoin.lock").open("ab") as stream:
         fcntl.flock(stream, fcntl.LOCK_EX)
         yield
 
@@ -362,12 +362,12 @@ class CompileTurn:
 
     Parameters
     ----------
-    place : Path
+    directory : Path
         Directory of the cache.
     """
 
-    def __init__(self, place: Path) -> None:
-        self._place = place
+    def __init__(self, directory: Path) -> None:
+        self._directory = directory
         self._stream: BinaryIO | None = None
         self._depth = 0
 
@@ -388,7 +388,7 @@ class CompileTurn:
         if fcntl is None or self._stream is not None:
             return False
         try:
-            stream = (self._place / ".dfjoin.turn").open("ab")
+            stream = (self._directory / ".dfjoin.turn").open("ab")
         except OSError:  # nothing is kept there: nobody to wait for
             return False
         until = time.monotonic() + _LONGEST_WAIT

@@ -74,13 +74,13 @@ def ship_kernels(command: list[str]) -> str:
     """
     everything = SHIPPED.parent
     everything.mkdir(exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=everything) as draft, tempfile.TemporaryDirectory() as place:
+    with tempfile.TemporaryDirectory(dir=everything) as draft, tempfile.TemporaryDirectory() as directory:
         made = Path(draft, SHIPPED.name)
         made.mkdir()
         # A process that is told its processor takes nothing from the package.
-        target = {"NUMBA_CPU_NAME": PortableTarget().level, "NUMBA_CPU_FEATURES": "", "NUMBA_CACHE_DIR": place}
+        target = {"NUMBA_CPU_NAME": PortableTarget().level, "NUMBA_CPU_FEATURES": "", "NUMBA_CACHE_DIR": directory}
         done = subprocess.run(command, env=os.environ | target, stdout=subprocess.PIPE, text=True, check=True)
-        for file in Path(place).rglob("*.nb[ci]"):  # numba's names for indexes and for data
+        for file in Path(directory).rglob("*.nb[ci]"):  # numba's names for indexes and for data
             shutil.copyfile(file, made / file.name)
         for old in everything.iterdir():
             if old != made.parent:

@@ -33,20 +33,20 @@ class _Scratch(NamedTuple):
 
 
 @njit_inner
-def _draw_places(hashes, n_hashes, number, key, best):
+def _draw_positions(hashes, n_hashes, number, key, best):
     """Let every hash draw a place and a number in one round; keep the smallest (round, number) of each place.
 
     Returns how many places were taken for the first time.
     """
-    n_places = np.uint64(best.shape[0])
+    n_positions = np.uint64(best.shape[0])
     mark = np.uint64(number) << _32
     n_taken = 0
     for i in range(n_hashes):
         drawn = mum(hashes[i] ^ key, K0)
-        place = ((drawn >> _32) * n_places) >> _32
-        before = best[place]
+        position = ((drawn >> _32) * n_positions) >> _32
+        before = best[position]
         n_taken += before == _EMPTY
-        best[place] = min(before, mark | (drawn & _LOW))
+        best[position] = min(before, mark | (drawn & _LOW))
     return n_taken
 
 
@@ -86,22 +86,22 @@ def _make_keys(seed, keys):
 def _sign(hashes, n_hashes, draws, signature):
     """Sign the first `n_hashes` hashes, at least one.
 
-    In the first `n_places` rounds the places are drawn; then each that is left has a round of its own.
+    In the first `n_positions` rounds the places are drawn; then each that is left has a round of its own.
     """
     keys, best = draws.keys, draws.best
-    n_places = best.shape[0]
-    for place in range(n_places):
-        best[place] = _EMPTY
-    n_left = n_places
-    for number in range(n_places):
-        n_left -= _draw_places(hashes, n_hashes, number, keys[number], best)
+    n_positions = best.shape[0]
+    for position in range(n_positions):
+        best[position] = _EMPTY
+    n_left = n_positions
+    for number in range(n_positions):
+        n_left -= _draw_positions(hashes, n_hashes, number, keys[number], best)
         if n_left == 0:
             break
-    for place in range(n_places if n_left else 0):
-        if best[place] == _EMPTY:
-            best[place] = _smallest_draw(hashes, n_hashes, keys[n_places + place])
-    for place in range(n_places):
-        signature[place] = np.uint32(best[place] & _LOW)
+    for position in range(n_positions if n_left else 0):
+        if best[position] == _EMPTY:
+            best[position] = _smallest_draw(hashes, n_hashes, keys[n_positions + position])
+    for position in range(n_positions):
+        signature[position] = np.uint32(best[position] & _LOW)
 
 
 def sign_hashes(hashes, n_rows, seed):

@@ -223,10 +223,10 @@ def fill_lists(sets, largest, cursors, rows):
         for p in range(indptr[row], indptr[row + 1]):
             if p + _AHEAD < n:
                 prefetch(cursors, np.int64(elements[p + _AHEAD]))
-            place = cursors[elements[p]]
-            if place >= 0:
-                rows[place] = row
-                cursors[elements[p]] = place + 1
+            position = cursors[elements[p]]
+            if position >= 0:
+                rows[position] = row
+                cursors[elements[p]] = position + 1
 
 
 @njit_lean

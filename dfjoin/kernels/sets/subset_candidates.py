@@ -55,11 +55,11 @@ def fill_signed_lists(sets, cursors, rows, signatures):
         for p in range(indptr[row], indptr[row + 1]):
             if p + _AHEAD < n:
                 prefetch(cursors, np.int64(elements[p + _AHEAD]))
-            place = cursors[elements[p]]
-            if place >= 0:
-                rows[place] = row
-                signatures[place] = bits
-                cursors[elements[p]] = place + 1
+            position = cursors[elements[p]]
+            if position >= 0:
+                rows[position] = row
+                signatures[position] = bits
+                cursors[elements[p]] = position + 1
 
 
 @njit_lean

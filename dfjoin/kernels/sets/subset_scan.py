@@ -26,8 +26,8 @@ _LAST_SLICE = np.uint32(N_SLICES - 1)
 _EIGHT, _SIXTEEN = np.uint32(8), np.uint32(16)
 _TOP_SIX = np.uint64(58)
 _PLACES = np.zeros(64, np.uint8)
-for _place in range(64):
-    _PLACES[(0x03F79D71B4CB0A89 << _place & 0xFFFFFFFFFFFFFFFF) >> 58] = _place
+for _position in range(64):
+    _PLACES[(0x03F79D71B4CB0A89 << _position & 0xFFFFFFFFFFFFFFFF) >> 58] = _position
 
 
 class ScanWork(NamedTuple):

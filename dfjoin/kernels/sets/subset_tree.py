@@ -45,7 +45,7 @@ class TreeWork(NamedTuple):
     """The state of a traversal: the candidate (MaxSid) of each node, and that of the sets that end there.
 
     `heap` has the children of each node, the smallest candidate first, `cursors` an entry for each element of the left
-    sets, `stack`, `bounds` and `is_entered` one for each level of the tree and two more, `places` 256 for each level.
+    sets, `stack`, `bounds` and `is_entered` one for each level of the tree and two more, `positions` 256 for a level.
     """
 
     candidate: NDArray[np.int32]
@@ -55,7 +55,7 @@ class TreeWork(NamedTuple):
     stack: NDArray[np.int64]
     bounds: NDArray[np.int64]
     is_entered: NDArray[np.uint8]
-    places: NDArray[np.int64]
+    positions: NDArray[np.int64]
 
 
 @njit_inner
@@ -286,26 +286,26 @@ def _advance(root, bound, tree, lists, work, elements):
 def _emit(root, tree, work, order, pairs, n_pairs):
     """Write the pairs of the candidate of a node; return the number of pairs, -1 if there is no room."""
     found = work.candidate[root]
-    places, heap = work.places, work.heap
+    positions, heap = work.positions, work.heap
     top = np.int64(0)
-    places[0] = root
+    positions[0] = root
     is_node = True
     room = pairs.left.shape[0]
     while top >= 0:
-        node = places[top]
+        node = positions[top]
         top -= 1
         is_node = node >= 0
         if not is_node:  # a place in the heap of a node, and the end of that heap above it
             at = -node - 1
-            start, end = places[top], places[top - 1]
+            start, end = positions[top], positions[top - 1]
             top -= 2
             if work.candidate[heap[at]] != found:
                 continue
             for child in (2 * (at - start) + 1 + start, 2 * (at - start) + 2 + start):
                 if child < end:
-                    places[top + 1] = end
-                    places[top + 2] = start
-                    places[top + 3] = -child - 1
+                    positions[top + 1] = end
+                    positions[top + 2] = start
+                    positions[top + 3] = -child - 1
                     top += 3
             node = np.int64(heap[at])
         if work.own[node] == found:
@@ -317,9 +317,9 @@ def _emit(root, tree, work, order, pairs, n_pairs):
                 n_pairs += 1
         start, end = np.int64(tree.child_start[node]), np.int64(tree.child_start[node + 1])
         if end > start:
-            places[top + 1] = end
-            places[top + 2] = start
-            places[top + 3] = -start - 1
+            positions[top + 1] = end
+            positions[top + 2] = start
+            positions[top + 3] = -start - 1
             top += 3
     return n_pairs
 

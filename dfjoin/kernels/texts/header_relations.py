@@ -269,7 +269,7 @@ _ALIKE = 0.5
 """Share of the headers of a frame and a table together that both have, at least, for them to be alike."""
 
 
-class HeaderPlaces(NamedTuple):
+class HeaderPositions(NamedTuple):
     """Where each header of a segment stands: hashes of headers, ascending, and the table of the column of each.
 
     `n_named` has the columns of each table whose header has a letter or a digit; `folders` a number for each table that
@@ -297,36 +297,36 @@ class FrameHeaders(NamedTuple):
 
 
 @njit_inner
-def _add_columns(header, places, counts):
+def _add_columns(header, positions, counts):
     """Count the columns of each table that have a header."""
-    n = places.headers.shape[0]
-    for i in range(lower_bound(places.headers, 0, n, header), n):
-        if places.headers[i] != header:
+    n = positions.headers.shape[0]
+    for i in range(lower_bound(positions.headers, 0, n, header), n):
+        if positions.headers[i] != header:
             break
-        counts[places.tables[i]] += 1
+        counts[positions.tables[i]] += 1
 
 
 @njit_inner
-def _mark_folders(header, places, n_own, best, frame):
+def _mark_folders(header, positions, n_own, best, frame):
     """Mark the folders of the tables with a header that are the most like a frame; return how much they are."""
-    n = places.headers.shape[0]
-    for i in range(lower_bound(places.headers, 0, n, header), n):
-        if places.headers[i] != header:
+    n = positions.headers.shape[0]
+    for i in range(lower_bound(positions.headers, 0, n, header), n):
+        if positions.headers[i] != header:
             break
-        table = places.tables[i]
+        table = positions.tables[i]
         n_shared = frame.n_held[table] + frame.n_named[table]
-        likeness = n_shared / max(np.int64(1), places.n_named[table] + n_own - n_shared)
-        if likeness < max(best, _ALIKE) or not places.is_alive[table]:
+        likeness = n_shared / max(np.int64(1), positions.n_named[table] + n_own - n_shared)
+        if likeness < max(best, _ALIKE) or not positions.is_alive[table]:
             continue
         if likeness > best:
             best = likeness
             frame.is_near[:] = 0
-        frame.is_near[places.folders[table]] = 1
+        frame.is_near[positions.folders[table]] = 1
     return best
 
 
 @njit_lean
-def compare_headers(own, companions, places, best, frame):
+def compare_headers(own, companions, positions, best, frame):
     """Compare the headers of a frame with those of each table of a segment.
 
     Parameters
@@ -335,7 +335,7 @@ def compare_headers(own, companions, places, best, frame):
         Hash of the header of the query column, 0 where it has no letter and no digit.
     companions : ndarray of uint64
         Distinct hashes of the headers of the other columns.
-    places : HeaderPlaces
+    positions : HeaderPositions
     best : float
         How much the table of other segments is like the frame that is the most like it, 0 at first.
     frame : FrameHeaders
@@ -352,13 +352,13 @@ def compare_headers(own, companions, places, best, frame):
     O(columns that have one of the headers).
     """
     for c in range(companions.shape[0]):
-        _add_columns(companions[c], places, frame.n_held)
+        _add_columns(companions[c], positions, frame.n_held)
     if own != 0:
-        _add_columns(own, places, frame.n_named)
+        _add_columns(own, positions, frame.n_named)
     if companions.shape[0] > 0:
         n_own = companions.shape[0] + np.int64(own != 0)
         for c in range(companions.shape[0]):
-            best = _mark_folders(companions[c], places, n_own, best, frame)
+            best = _mark_folders(companions[c], positions, n_own, best, frame)
         if own != 0:
-            best = _mark_folders(own, places, n_own, best, frame)
+            best = _mark_folders(own, positions, n_own, best, frame)
     return best

@@ -404,9 +404,9 @@ def _note_row(data, starts, row, recent):
         word &= (np.uint64(1) << np.uint64(8 * length)) - np.uint64(1)
     else:
         word ^= mum(load_u64(data, start + length - 8), _KEY)
-    place = np.int64(mum(word ^ np.uint64(length), _KEY) & np.uint64(RECENT - 1))
-    source = recent[place]
-    recent[place] = row
+    position = np.int64(mum(word ^ np.uint64(length), _KEY) & np.uint64(RECENT - 1))
+    source = recent[position]
+    recent[position] = row
     if source >= 0 and starts[source + 1] - starts[source] == length:
         if equal_bytes(data, starts[source], data, start, length):
             return source
@@ -517,9 +517,9 @@ def note_shapes(values, skipped, is_noted):
         Changed in place.
     """
     hashes, data, offsets = values
-    place = 0
+    position = 0
     for i in range(hashes.shape[0]):
-        if place < skipped.shape[0] and skipped[place] == i:
-            place += 1
+        if position < skipped.shape[0] and skipped[position] == i:
+            position += 1
             continue
         is_noted[_shape(data, offsets[i], offsets[i + 1]), hashes[i] & np.uint64(BUCKETS - 1)] = True

@@ -32,7 +32,7 @@ class CompareScratch(NamedTuple):
     equal : ndarray of uint64, shape (129 + size of the alphabet, n_blocks)
         Zeros.
     plus, minus : ndarray of uint64, shape (n_blocks,)
-    places : ndarray of uint64, shape (n_blocks, 128)
+    positions : ndarray of uint64, shape (n_blocks, 128)
         Where each character of ASCII stands in each 64 characters of the query text, where this has no others.
     slots : ndarray of int64, shape (1024,)
         Table of the query text's n-grams, -1 where there is none.
@@ -49,7 +49,7 @@ class CompareScratch(NamedTuple):
     equal: NDArray[np.uint64]
     plus: NDArray[np.uint64]
     minus: NDArray[np.uint64]
-    places: NDArray[np.uint64]
+    positions: NDArray[np.uint64]
     slots: NDArray[np.int64]
     seen: NDArray[np.int64]
 
@@ -119,7 +119,7 @@ def _shared_grams(texts, text, scratch):
 
 
 @njit_inner
-def _edits_of_ascii(queries, q, places, texts, text, most):
+def _edits_of_ascii(queries, q, positions, texts, text, most):
     """Count the edits of a query text of up to 64 characters of ASCII and a text; beyond `most`, return more than that.
 
     As `slice_edit_distance`, of one block, without decoding: a character beyond ASCII is none of the query text's. What
@@ -145,7 +145,7 @@ def _edits_of_ascii(queries, q, places, texts, text, most):
         left -= 1
         if byte & 0xC0 == 0x80:
             continue
-        equal = places[byte] >> shift if byte < _ASCII else np.uint64(0)
+        equal = positions[byte] >> shift if byte < _ASCII else np.uint64(0)
         x = equal | minus
         diagonal = (((equal & plus) + plus) ^ plus) | equal
         right_plus = minus | ~(diagonal | plus)
@@ -178,7 +178,7 @@ def _least_edits_of_bags(queries, q, texts, text):
 
 
 @njit_inner
-def _edits_of_blocks(size, places, texts, text, most, scratch):
+def _edits_of_blocks(size, positions, texts, text, most, scratch):
     """Count the edits of a longer query text of ASCII and a text; beyond `most`, return more than that.
 
     As `slice_edit_distance`, with the blocks of 64 characters of the query text as the outer loop: each way through
@@ -201,7 +201,7 @@ def _edits_of_blocks(size, places, texts, text, most, scratch):
         edits, least = rows, rows + abs(size - rows - n)
         for j in range(reach):
             carry = carries[j] if j < before else np.int64(1)
-            equal = places[block, codes[j]] if codes[j] < _ASCII else np.uint64(0)
+            equal = positions[block, codes[j]] if codes[j] < _ASCII else np.uint64(0)
             x, right_plus, right_minus = advance_block(equal, plus, minus, carry)
             out = np.int64(right_plus & last != 0) - np.int64(right_minus & last != 0)
             edits += out
@@ -230,9 +230,9 @@ def _prepare(queries, q, limit, scratch):
         return 0
     if end - start == size and size > 0:
         n_blocks = (size + _BLOCK - 1) // _BLOCK
-        scratch.places[:n_blocks] = 0
+        scratch.positions[:n_blocks] = 0
         for i in range(size):
-            scratch.places[i // _BLOCK, queries.data[start + i]] |= np.uint64(1) << np.uint64(i % _BLOCK)
+            scratch.positions[i // _BLOCK, queries.data[start + i]] |= np.uint64(1) << np.uint64(i % _BLOCK)
         return n_blocks
     _number(scratch.own, n, scratch, scratch.own_points)
     return 0
@@ -285,9 +285,9 @@ def compare_texts(queries, candidates, n, texts, limit, scratch, lists, pairs):
                 continue
             if n_blocks:
                 if n_blocks == 1:
-                    edits = _edits_of_ascii(queries, q, scratch.places[0], texts, text, most)
+                    edits = _edits_of_ascii(queries, q, scratch.positions[0], texts, text, most)
                 else:
-                    edits = _edits_of_blocks(own, scratch.places, texts, text, most, scratch)
+                    edits = _edits_of_blocks(own, scratch.positions, texts, text, most, scratch)
                 if edits > most:
                     continue
             else:

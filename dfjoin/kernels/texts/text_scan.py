@@ -33,7 +33,7 @@ class ScanTexts(NamedTuple):
         UTF-8.
     offsets : ndarray of int64
         Where texts lie in it, in their own order.
-    places : ndarray of uint32, shape (n,)
+    positions : ndarray of uint32, shape (n,)
         Which of them each text is; those of one size ascend.
     numbers : ndarray of uint32, shape (n,)
         What pairs, and lists of columns, call each text.
@@ -49,7 +49,7 @@ class ScanTexts(NamedTuple):
 
     data: NDArray[np.uint8]
     offsets: NDArray[np.int64]
-    places: NDArray[np.uint32]
+    positions: NDArray[np.uint32]
     numbers: NDArray[np.uint32]
     sizes: NDArray[np.int16]
     words: NDArray[np.uint64]
@@ -285,8 +285,8 @@ def stretch_of(texts, text):
     -----
     O(1).
     """
-    place = np.int64(texts.places[text])
-    return texts.offsets[place], texts.offsets[place + 1]
+    position = np.int64(texts.positions[text])
+    return texts.offsets[position], texts.offsets[position + 1]
 
 
 @njit_lean
@@ -340,7 +340,7 @@ def measure_texts(data, offsets, chosen, stretch, is_grams, points, table, sizes
 
 
 @njit_lean
-def order_texts(sizes, chosen, ends, places, order):
+def order_texts(sizes, chosen, ends, positions, order):
     """Put texts into the order of their sizes, and of their own where these are equal.
 
     Parameters
@@ -350,7 +350,7 @@ def order_texts(sizes, chosen, ends, places, order):
     chosen : ndarray of uint32, shape (n,)
     ends : ndarray of int64, shape (most size + 1,)
         Where the texts of each size begin in the output; changed to where they end.
-    places : ndarray of uint32, shape (n_kept,)
+    positions : ndarray of uint32, shape (n_kept,)
         Output: `chosen`, of the texts that have a size.
     order : ndarray of int16, shape (n_kept,)
         Output: their sizes.
@@ -362,12 +362,12 @@ def order_texts(sizes, chosen, ends, places, order):
     for text in range(sizes.size):
         size = np.int64(sizes[text])
         if size >= 0:
-            places[ends[size]], order[ends[size]] = chosen[text], size
+            positions[ends[size]], order[ends[size]] = chosen[text], size
             ends[size] += 1
 
 
 @njit_lean
-def sign_texts(texts, wanted, next_texts, last_place, is_grams, words, bags):
+def sign_texts(texts, wanted, next_texts, last_position, is_grams, words, bags):
     """Compute the signatures of texts of some sizes: sets of 256 bits of 3-grams, or of pairs of neighbours.
 
     Parameters
@@ -377,7 +377,7 @@ def sign_texts(texts, wanted, next_texts, last_place, is_grams, words, bags):
         The sizes.
     next_texts : ndarray of int64, the same shape
         The first text of each size that has none; changed.
-    last_place : int
+    last_position : int
         Texts from that place on are left for a later call, so that texts are read in the order in which they lie.
     is_grams : bool
     words : ndarray of uint64, shape (4, n) or more
@@ -392,12 +392,14 @@ def sign_texts(texts, wanted, next_texts, last_place, is_grams, words, bags):
     characters: Ukkonen, "Approximate string-matching with q-grams and maximal matches", TCS 1992, with q = 1.
     O(characters).
     """
-    first_long = texts.places.size - bags.shape[0]
+    first_long = texts.positions.size - bags.shape[0]
     for k in range(wanted.size):
         text, stop = next_texts[k], texts.indptr[wanted[k] + 1]
-        while text < stop and texts.places[text] < last_place:
-            prefetch(texts.offsets, np.int64(texts.places[min(text + 2 * _AHEAD, stop - 1)]))  # others lie between them
-            prefetch(texts.data, texts.offsets[texts.places[min(text + _AHEAD, stop - 1)]])
+        while text < stop and texts.positions[text] < last_position:
+            prefetch(
+                texts.offsets, np.int64(texts.positions[min(text + 2 * _AHEAD, stop - 1)])
+            )  # others lie between them
+            prefetch(texts.data, texts.offsets[texts.positions[min(text + _AHEAD, stop - 1)]])
             i, end = stretch_of(texts, text)
             if text >= first_long:
                 _fill_bag(texts.data, i, end, bags, text - first_long)
@@ -510,8 +512,8 @@ def sizes_near(queries, texts, limit, most, is_near):
 def _near_block(texts, start, end, queries, q, most):
     """Return a bit for each text of a block whose signature differs by few bits from that of a query text."""
     bits, shift = np.uint64(0), np.uint64(0)
-    for place in range(start, end, WORDS):
-        bits |= words_near(texts.words, np.uint64(place), queries.words, np.uint64(q), most) << shift
+    for position in range(start, end, WORDS):
+        bits |= words_near(texts.words, np.uint64(position), queries.words, np.uint64(q), most) << shift
         shift += np.uint64(WORDS)
     if end - start < BLOCK:
         bits &= (_ONE << np.uint64(end - start)) - _ONE

@@ -200,8 +200,8 @@ def most_similar(queries, index, k, budget, is_self):
     sums = np.zeros(list_norms.shape[0], np.float64)
     touched = np.empty(list_norms.shape[0], np.int32)
     shortlist = np.empty(4 * k + 24, np.int32)
-    for place in range(wanted.shape[0]):
-        row = wanted[place]
+    for position in range(wanted.shape[0]):
+        row = wanted[position]
         end = indptr[row + 1]
         n_touched = 0
         n_read = 0
@@ -219,7 +219,7 @@ def most_similar(queries, index, k, budget, is_self):
                     n_touched += 1
                 sums[other] += weight
             stop += 1
-        best = rows[place]
+        best = rows[position]
         heap = best if stop == end else shortlist
         size = np.int64(0)
         least = 0.0  # score of the worst of the best rows, once the heap is full
@@ -243,7 +243,7 @@ def most_similar(queries, index, k, budget, is_self):
                 size = offer(best, size, shortlist[i], sums, sums)
         rank_heap(best, size, sums, sums)
         for i in range(size):
-            scores[place, i] = sums[best[i]]
+            scores[position, i] = sums[best[i]]
         for i in range(n_touched):
             sums[touched[i]] = 0.0
     return rows, scores

@@ -179,7 +179,7 @@ def _match_similar(own, n_own, other, n_other, found, other_found, words, peq, p
         start = offsets[own[i]]
         length = offsets[own[i] + 1] - start
         best = 0.0
-        place = -1
+        position = -1
         for j in range(n_other):
             is_number = words.numbers[own[i]] != _NO_NUMBER and words.numbers[other[j]] != _NO_NUMBER
             if other_found[j] > 0.0 or words.has_digit[other[j]] or is_number:
@@ -197,10 +197,10 @@ def _match_similar(own, n_own, other, n_other, found, other_found, words, peq, p
                     value = max(value, similarity)
             if value > best:
                 best = value
-                place = j
-        if place >= 0:
+                position = j
+        if position >= 0:
             found[i] = best
-            other_found[place] = best
+            other_found[position] = best
 
 
 @njit_inner

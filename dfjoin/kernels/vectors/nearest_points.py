@@ -112,10 +112,11 @@ def find_nearest(boxes, queries, radius, stack, squares, lanes, nearest, gaps):
                 square = _box_square(boxes, below, point)
                 if square > gap * gap * _SLACK:
                     continue
-                place = size
-                while place > bottom and squares[place - 1] < square:  # the nearest one comes last, and is taken first
-                    stack[place], squares[place] = stack[place - 1], squares[place - 1]
-                    place -= 1
-                stack[place], squares[place] = below, square
+                position = size
+                # The nearest one comes last, and is taken first.
+                while position > bottom and squares[position - 1] < square:
+                    stack[position], squares[position] = stack[position - 1], squares[position - 1]
+                    position -= 1
+                stack[position], squares[position] = below, square
                 size += 1
         nearest[query], gaps[query] = best, gap

@@ -73,8 +73,8 @@ def cell_keys(mapped, side, n_levels, keys):
         key = np.int64(0)
         for level in range(n_levels):
             for p in range(n_pivots):
-                place = min(np.int64(mapped[i, p] / side * (last + 1)), last)
-                key = (key << 1) | ((place >> (n_levels - 1 - level)) & 1)
+                position = min(np.int64(mapped[i, p] / side * (last + 1)), last)
+                key = (key << 1) | ((position >> (n_levels - 1 - level)) & 1)
         keys[i] = key
 
 
@@ -257,14 +257,14 @@ def sift_cells(mapped, target, pairs, reach, tokens, is_closed, postings, found,
     n = 0
     for i in range(pairs.queries.size):
         q, cell = pairs.queries[i], pairs.cells[i]
-        for place in range(target.children[cell, 0], target.children[cell, 1]):
-            if not _is_open(tokens[place], is_closed, postings):
+        for position in range(target.children[cell, 0], target.children[cell, 1]):
+            if not _is_open(tokens[position], is_closed, postings):
                 stats[2] += 1
                 continue
             is_sure, is_apart = pairs.is_match[i] == 1, False
             if not is_sure:
                 for p in range(mapped.shape[1]):
-                    one, other = mapped[q, p], target.mapped[place, p]
+                    one, other = mapped[q, p], target.mapped[position, p]
                     if abs(one - other) > reach.radius + reach.error:
                         is_apart = True
                         break
@@ -276,20 +276,20 @@ def sift_cells(mapped, target, pairs, reach, tokens, is_closed, postings, found,
             stats[1] += is_sure
             if n == found.queries.size:
                 return -1
-            found.queries[n], found.cells[n], found.is_match[n] = q, place, np.uint8(is_sure)
+            found.queries[n], found.cells[n], found.is_match[n] = q, position, np.uint8(is_sure)
             n += 1
     return n
 
 
 @njit_lean
-def count_found(indptr, places, tokens, queries, postings, tally):
+def count_found(indptr, positions, tokens, queries, postings, tally):
     """Count the columns of the vectors that match each query value.
 
     Parameters
     ----------
     indptr : ndarray of int64, shape (n_queries + 1,)
-    places : ndarray of int64
-        Vectors that match query value q: ``places[indptr[q] : indptr[q + 1]]``.
+    positions : ndarray of int64
+        Vectors that match query value q: ``positions[indptr[q] : indptr[q + 1]]``.
     tokens : ndarray of uint32, shape (n,)
     queries : QueryVectors
     postings : TokenColumns
@@ -301,6 +301,6 @@ def count_found(indptr, places, tokens, queries, postings, tally):
         if own >= 0:
             count_token(own, number, weight, True, postings, tally)
         for i in range(indptr[q], indptr[q + 1]):
-            token = np.int64(tokens[places[i]])
+            token = np.int64(tokens[positions[i]])
             if token != own:
                 count_token(token, number, weight, False, postings, tally)

@@ -136,9 +136,9 @@ def fill_blocks(features, order, blocks):
     """
     for block in range(blocks.shape[0]):
         for j in range(BLOCK):
-            place = block * BLOCK + j
+            position = block * BLOCK + j
             for axis in range(blocks.shape[1]):
-                blocks[block, axis, j] = features[order[place], axis] if place < order.size else FAR
+                blocks[block, axis, j] = features[order[position], axis] if position < order.size else FAR
 
 
 @njit_lean

@@ -111,11 +111,11 @@ class CellQueries(NamedTuple):
     tails: NDArray[np.float32]
 
 
-class NearPlaces(NamedTuple):
+class NearPositions(NamedTuple):
     """Pairs that were found: number of the query vector in its batch, and place of the vector."""
 
     queries: NDArray[np.int32]
-    places: NDArray[np.int32]
+    positions: NDArray[np.int32]
 
 
 class CellScratch(NamedTuple):
@@ -177,7 +177,7 @@ def make_cell_scratch(n_queries: int, indptr: NDArray[np.int64]) -> CellScratch:
 
 
 @njit_inner
-def _near_lanes(words, place, queries, active, first):
+def _near_lanes(words, position, queries, active, first):
     """Tell which of 16 vectors may lie near each of four queries, by rounded features: 16 bits for each query.
 
     Each word is read once for the four. Places are unsigned, so that none is taken to count from the end.
@@ -189,10 +189,10 @@ def _near_lanes(words, place, queries, active, first):
         np.uint64(active[first + 3]),
     )
     end, word = np.uint64(queries.pairs.shape[1]), np.uint64(0)
-    s0 = s1 = s2 = s3 = lanes_of(words, place)
+    s0 = s1 = s2 = s3 = lanes_of(words, position)
     while word < end:
-        place += _WORD
-        own = lanes_of(words, place)
+        position += _WORD
+        own = lanes_of(words, position)
         s0 = add_pairs(s0, own, queries.pairs[q0, word])
         s1 = add_pairs(s1, own, queries.pairs[q1, word])
         s2 = add_pairs(s2, own, queries.pairs[q2, word])
@@ -204,12 +204,12 @@ def _near_lanes(words, place, queries, active, first):
 
 
 @njit_inner
-def _is_near(queries, q, rows, place, reach, wide_sums):
+def _is_near(queries, q, rows, position, reach, wide_sums):
     """Tell whether a query and a vector lie within the radius: by their product, close to the radius in float64."""
     d = rows.shape[1]
     if d < LANES:
-        return is_within(queries.rows, q, rows, place, reach.radius, wide_sums)
-    own, other, end = np.uint64(q * d), np.uint64(place * d), np.uint64(d)
+        return is_within(queries.rows, q, rows, position, reach.radius, wide_sums)
+    own, other, end = np.uint64(q * d), np.uint64(position * d), np.uint64(d)
     sums, step = no_lanes(), np.uint64(LANES)
     k = np.uint64(0)
     while k + step <= end:
@@ -220,7 +220,7 @@ def _is_near(queries, q, rows, place, reach, wide_sums):
     product = sum_of_lanes(sums)
     if product > reach.sure:
         return True
-    return product >= reach.cosine and is_within(queries.rows, q, rows, place, reach.radius, wide_sums)
+    return product >= reach.cosine and is_within(queries.rows, q, rows, position, reach.radius, wide_sums)
 
 
 @njit_inner
@@ -311,11 +311,11 @@ def _list_queries(cosines, n_chosen, n_parts, reach, scratch):
 def _scan_part(part, bounds, n_active, cells, table, queries, reach, found, n_found, scratch, stats):
     """Find the pairs of the active queries and 16 vectors; return how many pairs are found so far."""
     begin, end, _ = bounds
-    place = np.uint64(part // _PARTS * (queries.pairs.shape[1] + 1) * BLOCK + part % _PARTS * LANES)
+    position = np.uint64(part // _PARTS * (queries.pairs.shape[1] + 1) * BLOCK + part % _PARTS * LANES)
     for i in range(n_active, n_active + _FOUR - 1):
         scratch.active[i] = scratch.active[0]
     for first in range(0, n_active, _FOUR):
-        bits = _near_lanes(cells.words, place, queries, scratch.active, first)
+        bits = _near_lanes(cells.words, position, queries, scratch.active, first)
         while bits:
             lane = count_bits(~bits & (bits - _ONE))
             bits &= bits - _ONE
@@ -326,7 +326,7 @@ def _scan_part(part, bounds, n_active, cells, table, queries, reach, found, n_fo
             q = scratch.active[i]
             if _is_near(queries, q, table.rows, vector, _reach_of(reach, q), scratch.wide_sums):
                 found.queries[n_found] = scratch.active[i]
-                found.places[n_found] = vector
+                found.positions[n_found] = vector
                 n_found += 1
     return n_found
 
@@ -345,7 +345,7 @@ def _scan_cell(bounds, cells, table, queries, reach, found, n_found, scratch, st
             scratch.active[n_active] = q
             n_active += 1
             q = scratch.following[q]
-        if found.places.size - n_found < n_active * LANES:
+        if found.positions.size - n_found < n_active * LANES:
             return -1
         stats[1] += n_active
         part = begin // LANES + step
@@ -373,7 +373,7 @@ def scan_cells(cells, table, queries, products, reach, found, scratch, state, st
         Cosines of the centers of the next cells and the query vectors; n is a multiple of 16, the last ones are not
         looked at.
     reach : CellReach
-    found : NearPlaces
+    found : NearPositions
         Output: pairs, by cell; those of a query by place.
     scratch : CellScratch
     state : ndarray of int64, shape (3,)

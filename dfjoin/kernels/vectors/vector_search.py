@@ -364,25 +364,25 @@ def count_within(tree, table, queries, within, postings, tally, scratch, stats):
                 if not _scan(tree.blocks[child], queries.features, q, within.bound, vector_sums):
                     continue
                 for j in range(BLOCK):
-                    place = child * BLOCK + j
-                    if vector_sums[j] > within.bound or place >= n_vectors:
+                    position = child * BLOCK + j
+                    if vector_sums[j] > within.bound or position >= n_vectors:
                         continue
                     stats[2] += 1
-                    if is_within(queries.rows, q, table.rows, place, within.radius, scratch.lanes):
+                    if is_within(queries.rows, q, table.rows, position, within.radius, scratch.lanes):
                         stats[3] += 1
-                        if table.tokens[place] != own:
-                            count_token(np.int64(table.tokens[place]), number, weight, False, postings, tally)
+                        if table.tokens[position] != own:
+                            count_token(np.int64(table.tokens[position]), number, weight, False, postings, tally)
 
 
 @njit_lean
-def count_pairs(indptr, places, table, queries, postings, tally, scratch, stats):
+def count_pairs(indptr, positions, table, queries, postings, tally, scratch, stats):
     """Count the columns of the vectors within the radius of each query value, among candidates found for it.
 
     Parameters
     ----------
     indptr : ndarray of int64, shape (n_queries + 1,)
-        Candidates of query value q: ``places[indptr[q] : indptr[q + 1]]``.
-    places : ndarray of int64
+        Candidates of query value q: ``positions[indptr[q] : indptr[q + 1]]``.
+    positions : ndarray of int64
         Places of vectors in the table.
     table, queries, postings, tally, scratch, stats
         As in `count_within`.
@@ -392,12 +392,12 @@ def count_pairs(indptr, places, table, queries, postings, tally, scratch, stats)
         if own >= 0:
             count_token(own, number, weight, True, postings, tally)
         for i in range(indptr[q], indptr[q + 1]):
-            place = places[i]
+            position = positions[i]
             stats[2] += 1
-            if is_within(queries.rows, q, table.rows, place, queries.radii[q], scratch.lanes):
+            if is_within(queries.rows, q, table.rows, position, queries.radii[q], scratch.lanes):
                 stats[3] += 1
-                if table.tokens[place] != own:
-                    count_token(np.int64(table.tokens[place]), number, weight, False, postings, tally)
+                if table.tokens[position] != own:
+                    count_token(np.int64(table.tokens[position]), number, weight, False, postings, tally)
 
 
 @njit_lean

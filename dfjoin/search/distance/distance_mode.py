@@ -104,9 +104,9 @@ class TextFound(DistanceFound):
     def near_tokens(self, segment: Segment, held: NDArray[np.int64]) -> NearPairs:
         """List the pairs of values of the query and some tokens within the radius."""
 
-    def is_text(self, place: int) -> bool:
+    def is_text(self, position: int) -> bool:
         """Tell whether a hit is a column of text; in others equal values alone match."""
-        return KINDS[int(self.hits.profile["kind"][place])] == "text"
+        return KINDS[int(self.hits.profile["kind"][position])] == "text"
 
     def pairs_of(self, candidate: Candidate) -> MatchedPairs:
         """See `DistanceFound`; pairs of one distance are in the order of tokens."""

@@ -240,7 +240,7 @@ class PointsFound(DistanceFound):
 
     def ranked(self, hits: RankedHits, useful: Usefulness) -> Self:
         """See `Found`."""
-        found = self._taken(hits, useful.places)
+        found = self._taken(hits, useful.positions)
         keys = headers_of([name for names in found.keys for name in names]).joined  # no key is something new
         facts = useful.facts._replace(companions=np.union1d(useful.facts.companions, keys[keys != 0]))
         return replace(found, useful=replace(useful, facts=facts))
@@ -386,8 +386,8 @@ def merge_points(snapshot: Snapshot, query: PointQuery, parts: Sequence[PointsPa
     for part in parts:
         stats.add(part.stats)
     stats.plan, stats.n_values = parts[0].stats.plan, len(query.values)
-    places = np.column_stack([hits.segments, np.concatenate([part.sets for part in parts])])
-    distinct, first, numbers = np.unique(places, axis=0, return_index=True, return_inverse=True)
+    positions = np.column_stack([hits.segments, np.concatenate([part.sets for part in parts])])
+    distinct, first, numbers = np.unique(positions, axis=0, return_index=True, return_inverse=True)
     counts = np.column_stack([hits.matched, hits.matched_rows, np.concatenate([part.sums for part in parts])])
     added = np.zeros((len(distinct), counts.shape[1]), np.int64)
     np.add.at(added, numbers.ravel(), counts)

@@ -56,9 +56,9 @@ class NearFound(TextFound):
         """See `Found`; of the default radius also what the lake's own values told of it."""
         return super().notes() | ({"expected": dict(self.expected)} if self.expected else {})
 
-    def relation_of(self, place: int) -> dict[str, Any] | None:
+    def relation_of(self, position: int) -> dict[str, Any] | None:
         """See `Found`."""
-        return self.relation.to_dict() if self.is_text(place) and self.rows.any() else None
+        return self.relation.to_dict() if self.is_text(position) and self.rows.any() else None
 
     def near_tokens(self, segment: Segment, held: NDArray[np.int64]) -> NearPairs:
         """See `TextFound`."""

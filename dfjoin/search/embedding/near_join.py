@@ -14,7 +14,7 @@ from dfjoin.kernels.records import as_read_only
 from dfjoin.kernels.vectors.vector_search import QueryVectors, VectorTable, distances_of_pairs, make_scratch
 from dfjoin.search.distance.distance_join import NO_PAIRS, DistanceKeys, DistanceRelation, NearPairs, TextKeys
 from dfjoin.search.distance.partner_keys import decided_keys
-from dfjoin.search.embedding.near_plans import near_places, sealed_queries
+from dfjoin.search.embedding.near_plans import near_positions, sealed_queries
 from dfjoin.search.embedding.near_search import VectorRadius, embedder_of, vector_radius
 from dfjoin.search.params import SearchParams, search_params
 from dfjoin.store.snapshot import Snapshot
@@ -212,8 +212,8 @@ def _pairs_of_cells(
     n, found = one.shape[0], [NO_PAIRS]
     numbers, none, weights = np.arange(n), np.full(n, -1), np.ones(n, np.int64)
     made = sealed_queries(QueryVectors(features_of(one, cells.projection), one, numbers, none, weights, chords))
-    for (first, last), indptr, places in near_places(cells, table, made, np.zeros(4, np.int64)):
-        left, right = np.repeat(numbers[first:last], np.diff(indptr)), order[places]
+    for (first, last), indptr, positions in near_positions(cells, table, made, np.zeros(4, np.int64)):
+        left, right = np.repeat(numbers[first:last], np.diff(indptr)), order[positions]
         distances = _chords(one, left, other, right)
         if is_closest:
             least = np.full(last - first, np.inf)

@@ -12,7 +12,7 @@ from dfjoin.kernels.lanes import LANES
 from dfjoin.kernels.records import as_read_only
 from dfjoin.kernels.vectors.pivot_grids import count_found
 from dfjoin.kernels.vectors.vector_blocks import BLOCK
-from dfjoin.kernels.vectors.vector_cells import NearPlaces, make_cell_queries, make_cell_scratch, scan_cells
+from dfjoin.kernels.vectors.vector_cells import NearPositions, make_cell_queries, make_cell_scratch, scan_cells
 from dfjoin.kernels.vectors.vector_search import (
     BlockTree,
     MatchTally,
@@ -131,9 +131,9 @@ def _by_layout(
     layout, table, postings = segment
     if isinstance(layout, VectorCells):
         made = sealed_queries(queries)
-        for (first, last), indptr, places in near_places(layout, table, made, read):
+        for (first, last), indptr, positions in near_positions(layout, table, made, read):
             part = sealed_queries(chosen_queries(made, slice(first, last)))
-            count_found(indptr, places, table.tokens, part, postings, tally)
+            count_found(indptr, positions, table.tokens, part, postings, tally)
         return
     assert within is not None
     scratch = make_scratch(layout.levels.size - 1)
@@ -156,17 +156,17 @@ def _by_product(segment: NearSegment, queries: QueryVectors, tally: MatchTally, 
         part = sealed_queries(chosen_queries(queries, slice(start, start + batch)))
         transposed = np.ascontiguousarray(part.rows.T)
         least = (1 - part.radii**2 / 2 - (d + 16) * 2.0**-23).astype(np.float32)
-        places, owners = [], []
+        positions, owners = [], []
         for first in range(0, rows.shape[0], _CHUNK):
             of_vector, of_query = np.nonzero(rows[first : first + _CHUNK] @ transposed >= least)
-            places.append(of_vector + first)
+            positions.append(of_vector + first)
             owners.append(of_query)
-        place, owner = (np.concatenate([*found, np.empty(0, np.int64)]) for found in (places, owners))
+        position, owner = (np.concatenate([*found, np.empty(0, np.int64)]) for found in (positions, owners))
         order = np.argsort(owner, kind="stable")
         indptr = np.searchsorted(owner[order], np.arange(part.numbers.size + 1))
         count_pairs(
             as_read_only(indptr.astype(np.int64)),
-            as_read_only(place[order].astype(np.int64)),
+            as_read_only(position[order].astype(np.int64)),
             segment.table,
             part,
             segment.postings,
@@ -175,11 +175,11 @@ def _by_product(segment: NearSegment, queries: QueryVectors, tally: MatchTally, 
             read,
         )
         start += batch
-        share = max(1.0, place.size / part.numbers.size)
+        share = max(1.0, position.size / part.numbers.size)
         batch = int(min(QUERIES_AT_ONCE, max(1, MOST_PAIRS // share)))
 
 
-def near_places(
+def near_positions(
     cells: VectorCells, table: VectorTable, queries: QueryVectors, read: NDArray[np.int64]
 ) -> Iterator[tuple[_Stretch, NDArray[np.int64], NDArray[np.int64]]]:
     """Find the vectors within the radii of query vectors, some of these at a time.
@@ -198,8 +198,8 @@ def near_places(
     stretch : (int, int)
         The query vectors from the first number to the second.
     indptr : ndarray of int64
-        Pairs of query vector first + i: ``places[indptr[i] : indptr[i + 1]]``.
-    places : ndarray of int64
+        Pairs of query vector first + i: ``positions[indptr[i] : indptr[i + 1]]``.
+    positions : ndarray of int64
     """
     begin, step, n = 0, QUERIES_AT_ONCE, queries.numbers.size
     while begin < n:
@@ -209,12 +209,12 @@ def near_places(
         if found is None:
             step = max(1, (stop - begin) // 4)
             continue
-        owners, places = found
+        owners, positions = found
         read[3] += owners.size
         counts = np.bincount(owners, minlength=stop - begin)
         order = np.argsort(owners.astype(np.uint16), kind="stable")  # a batch has no more; sorted by radix
         indptr = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
-        yield (begin, stop), as_read_only(indptr), as_read_only(places[order].astype(np.int64))
+        yield (begin, stop), as_read_only(indptr), as_read_only(positions[order].astype(np.int64))
         begin = stop
 
 
@@ -227,7 +227,7 @@ def _find(
     made = make_cell_queries(*query_pairs(queries.features, queries.radii), queries.rows)
     transposed = np.zeros((d, -(-n // LANES) * LANES), np.float32)
     transposed[:, :n] = queries.rows.T
-    found = NearPlaces(np.empty(_ROOM, np.int32), np.empty(_ROOM, np.int32))
+    found = NearPositions(np.empty(_ROOM, np.int32), np.empty(_ROOM, np.int32))
     state, own = np.zeros(3, np.int64), np.zeros(4, np.int64)
     for first in range(0, cells.centers.shape[0], _CELLS):
         products = cells.centers[first : first + _CELLS] @ transposed
@@ -235,9 +235,9 @@ def _find(
             state[:2] = first + start
             part = as_read_only(products[start : start + _STEP])
             while not scan_cells(cells.blocks, table, made, part, limits, found, scratch, state, own):
-                room = 2 * found.places.size
+                room = 2 * found.positions.size
                 if room > MOST_PAIRS and queries.numbers.size > 1:
                     return None
-                found = NearPlaces(*(np.concatenate([array, np.empty_like(array)]) for array in found))
+                found = NearPositions(*(np.concatenate([array, np.empty_like(array)]) for array in found))
     read += own
-    return found.queries[: state[2]], found.places[: state[2]]
+    return found.queries[: state[2]], found.positions[: state[2]]

@@ -10,7 +10,7 @@ from dfjoin.search.exact.searcher import MatchedQuery, searcher_of
 from dfjoin.search.explanation import Explanation
 from dfjoin.search.found import Candidate, Found, Pool
 from dfjoin.search.group_hits import GroupHits, HeldCounts
-from dfjoin.search.hits import best_places, rank_hits
+from dfjoin.search.hits import best_positions, rank_hits
 from dfjoin.search.modes import Mode
 from dfjoin.search.params import SearchParams, SearchStats
 from dfjoin.search.query import QueryColumn
@@ -34,7 +34,7 @@ class ExactMode(Mode):
             return super().search_group(group, query, counts, params)
         matched = MatchedQuery(group, query.values, counts.of_values(query))
         evidence, _ = count_evidence(group, matched, params)
-        evidence = evidence.take(best_places(evidence.hits, MOST_RANKED + 1))
+        evidence = evidence.take(best_positions(evidence.hits, MOST_RANKED + 1))
         return GroupHits(evidence.hits, evidence.sums, evidence.total_weight)
 
     def merge_groups(

@@ -41,9 +41,9 @@ _HELD: WeakKeyDictionary[Segment, dict[str, SimilarTexts]] = WeakKeyDictionary()
 class SimilarFound(TextFound):
     """What a search by spelling found."""
 
-    def relation_of(self, place: int) -> dict[str, Any] | None:
+    def relation_of(self, position: int) -> dict[str, Any] | None:
         """See `Found`."""
-        if not (self.is_text(place) and self.query.profile.kind == "text"):
+        if not (self.is_text(position) and self.query.profile.kind == "text"):
             return None
         return SimilarRelation(self.radius.radius, self.radius.unit, self.radius.metric).to_dict()
 

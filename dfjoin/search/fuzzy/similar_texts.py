@@ -196,13 +196,13 @@ class SimilarTexts:
             forget_pages(data[offsets[chosen[first]] : offsets[int(chosen[last - 1]) + 1]])
         indptr = np.append(0, np.cumsum(counts))
         m = int(indptr[-1])
-        places, order = np.empty(m, np.uint32), np.empty(m, np.int16)
-        order_texts(sizes, chosen, indptr[:-1].copy(), places, order)
-        self.numbers: NDArray[np.uint32] = texts.chosen[places] if metric == "tokens" else places
+        positions, order = np.empty(m, np.uint32), np.empty(m, np.int16)
+        order_texts(sizes, chosen, indptr[:-1].copy(), positions, order)
+        self.numbers: NDArray[np.uint32] = texts.chosen[positions] if metric == "tokens" else positions
         n_short = m if self._is_grams else int(indptr[_SHORT + 1])
         self._words, self._bags = np.zeros((4, m + WORDS), np.uint64), np.zeros((m - n_short, 32), np.uint8)
         self._is_signed, self._signing = np.zeros(counts.size, bool), Lock()
-        arrays = data, offsets, places, self.numbers, order, self._words, indptr, self._bags
+        arrays = data, offsets, positions, self.numbers, order, self._words, indptr, self._bags
         self._texts = ScanTexts(*map(as_read_only, arrays))
 
     def _sign(self, is_wanted: NDArray[np.bool_]) -> None:
@@ -212,7 +212,7 @@ class SimilarTexts:
             wanted = as_read_only(np.flatnonzero(is_wanted & ~self._is_signed))
             next_texts, ends = texts.indptr[wanted], texts.indptr[wanted + 1]
             while (left := np.flatnonzero(next_texts < ends)).size:
-                first = int(texts.places[next_texts[left]].min())
+                first = int(texts.positions[next_texts[left]].min())
                 last = min(first + _READ_AT_ONCE, texts.offsets.size - 1)
                 sign_texts(texts, wanted, next_texts, last, self._is_grams, self._words, self._bags)
                 forget_pages(texts.data[texts.offsets[first] : texts.offsets[last]])
@@ -285,7 +285,7 @@ class SimilarTexts:
         self, queries: SimilarTexts, pairs: tuple[NDArray[np.int64], NDArray[np.int64]], radius: SpellingRadius
     ) -> NDArray[np.float64]:
         """Measure pairs of a query text and a text; infinity for those that `near` does not find."""
-        own, theirs = (side.places(numbers) for side, numbers in zip((queries, self), pairs, strict=True))
+        own, theirs = (side.positions(numbers) for side, numbers in zip((queries, self), pairs, strict=True))
         is_known = np.flatnonzero((own >= 0) & (theirs >= 0))
         order = is_known[np.lexsort((theirs[is_known], own[is_known]))]
         candidates = TextCandidates(*(as_read_only(side[order].astype(np.int32)) for side in (own, theirs)))
@@ -314,7 +314,7 @@ class SimilarTexts:
         counts = np.zeros(of_query.size, np.int64)
         return KnownLists(as_read_only(of_text), as_read_only(of_query), last, met, counts, lists.least)
 
-    def places(self, numbers: NDArray[np.int64]) -> NDArray[np.int64]:
+    def positions(self, numbers: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return where texts stand among those that are kept, by the numbers that they were given; -1: left out."""
         if not self.numbers.size:
             return np.full(numbers.size, -1)
@@ -369,8 +369,8 @@ def _near(
             known.counts[slice(*stretch)] = 0
             return None
     stats += read
-    queries, places, distances = (np.concatenate(parts) for parts in zip(*found, strict=True))
-    return SpelledPairs(queries, places, distances)
+    queries, positions, distances = (np.concatenate(parts) for parts in zip(*found, strict=True))
+    return SpelledPairs(queries, positions, distances)
 
 
 def _scratch_of(queries: ScanTexts) -> CompareScratch:

@@ -61,7 +61,7 @@ class ProgramsFound(Found):
 
     def ranked(self, hits: RankedHits, useful: Usefulness) -> ProgramsFound:
         """Return the same search with its hits ranked by usefulness."""
-        positions = useful.places
+        positions = useful.positions
         joins, rows = [self.joins[position] for position in positions], [self.rows[position] for position in positions]
         relationships = [self.relationships[position] for position in positions]
         return replace(self, hits=hits, useful=useful, joins=joins, rows=rows, relationships=relationships)

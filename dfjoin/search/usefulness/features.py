@@ -81,10 +81,10 @@ class SharedEvidence:
     total_weight: float
     sizes: NDArray[np.int64] | None = None
 
-    def take(self, places: NDArray[np.int64]) -> SharedEvidence:
-        """Return some of the candidates, in the order of `places`."""
-        sizes = None if self.sizes is None else self.sizes[places]
-        return SharedEvidence(self.hits.take(places), self.sums[places], self.total_weight, sizes)
+    def take(self, positions: NDArray[np.int64]) -> SharedEvidence:
+        """Return some of the candidates, in the order of `positions`."""
+        sizes = None if self.sizes is None else self.sizes[positions]
+        return SharedEvidence(self.hits.take(positions), self.sums[positions], self.total_weight, sizes)
 
 
 class ValueWeights:
@@ -208,7 +208,7 @@ def _sum_all(known: ValueWeights, number: int, stats: SearchStats) -> tuple[NDAr
         columns = np.sort(scratch.met[:n_met])
         sums = scratch.sums.take(scratch.rows[columns], axis=0)
         scratch.rows[columns] = 0
-        scratch.places[scratch.lists[:n_lists]] = 0
+        scratch.positions[scratch.lists[:n_lists]] = 0
     stats.n_found += n_found
     stats.lists_read += n_lists
     stats.postings_read += n_postings
@@ -247,8 +247,8 @@ def evidence_of(snapshot: Snapshot, matched: MatchedQuery, hits: Hits, is_by_equ
         sums[1:] = np.rint(hits.matched[:, None] * means)
         sums[1 + summed] = 0
     for number, own in (hits if is_whole else hits.take(summed)).by_segment():
-        places = own if is_whole else summed[own]
-        _add_shared(known, number, hits.columns[places], rows[places], sums)
+        positions = own if is_whole else summed[own]
+        _add_shared(known, number, hits.columns[positions], rows[positions], sums)
     sums[1:, ROWS] = hits.matched_rows
     return SharedEvidence(hits, sums[1:], known.total_weight)
 
@@ -264,9 +264,9 @@ def _add_shared(
         np.empty((groups.size, N_SUMS), np.int64),
     )
     with known.searcher.scratch_of(number).lend() as arrays:
-        row_of, places = arrays.tally.counts, arrays.tally.list_weights
+        row_of, positions = arrays.tally.counts, arrays.tally.list_weights
         row_of[columns] = rows
-        scratch = Sums(sums, row_of, places, lists, list_sums, np.empty(0, np.int32))
+        scratch = Sums(sums, row_of, positions, lists, list_sums, np.empty(0, np.int32))
         n_lists, n_postings, _, _ = collect_evidence(groups, known.weights, tokens.list_indptr, scratch)
         with reading_postings(segment):
             if n_postings < int((tokens.set_indptr[columns + 1] - tokens.set_indptr[columns]).sum()):
@@ -274,7 +274,7 @@ def _add_shared(
             else:
                 add_sets(columns, tokens.set_indptr, tokens.set_lists, scratch)
         row_of[columns] = 0
-        places[lists[:n_lists]] = 0
+        positions[lists[:n_lists]] = 0
 
 
 def frame_headers(snapshot: Snapshot, own: int, companions: NDArray[np.uint64]) -> list[FrameHeaders]:
@@ -297,10 +297,10 @@ def frame_headers(snapshot: Snapshot, own: int, companions: NDArray[np.uint64]) 
     is_near = np.zeros(tables.has_tables.size, np.uint8)
     frames = []
     best = 0.0
-    for places in tables.places:
-        n_tables = places.n_named.size
+    for positions in tables.positions:
+        n_tables = positions.n_named.size
         frames.append(FrameHeaders(np.zeros(n_tables, np.int64), np.zeros(n_tables, np.int64), is_near))
-        best = compare_headers(np.uint64(own), companions, places, best, frames[-1])
+        best = compare_headers(np.uint64(own), companions, positions, best, frames[-1])
     if best > 0.0 and not (tables.has_tables > is_near).any():
         is_near[:] = 0
     return frames
@@ -420,10 +420,10 @@ def features_of(
     """
     n = len(evidence.hits)
     features, scores = np.empty((n, len(FEATURES))), np.empty((N_SCORES, n))
-    for places, inputs in _by_segment(snapshot, facts, evidence, model, 0.0):
+    for positions, inputs in _by_segment(snapshot, facts, evidence, model, 0.0):
         kept, own = np.empty((inputs.columns.size, len(FEATURES))), np.empty((N_SCORES, inputs.columns.size))
         score_candidates(*inputs, kept, own)
-        features[places], scores[:, places] = kept, own
+        features[positions], scores[:, positions] = kept, own
     return features, scores
 
 
@@ -451,12 +451,12 @@ def scores_of(
     names are not read.
     """
     scores, scratch = np.empty((N_SCORES, len(evidence.hits))), np.empty((1, len(FEATURES)))
-    for places, inputs in _by_segment(snapshot, facts, evidence, model, smallest):
+    for positions, inputs in _by_segment(snapshot, facts, evidence, model, smallest):
         is_whole = inputs.columns.size == len(evidence.hits)
         own = scores if is_whole else np.empty((N_SCORES, inputs.columns.size))
         score_candidates(*inputs, scratch, own)
         if not is_whole:
-            scores[:, places] = own
+            scores[:, positions] = own
     return scores
 
 
@@ -467,24 +467,24 @@ def _by_segment(
     if len(evidence.hits) == 0:
         return
     frames = frame_headers(snapshot, int(facts.header.joined[0]), facts.companions)
-    for number, places in evidence.hits.by_segment():
-        own = evidence if isinstance(places, slice) else evidence.take(places)
+    for number, positions in evidence.hits.by_segment():
+        own = evidence if isinstance(positions, slice) else evidence.take(positions)
         known = facts_of(snapshot.segments[number])
         columns, records = own.hits.columns, known.columns
         if own.sizes is not None:
             columns, records = np.arange(columns.size), _records_of_points(records, columns, own.sizes)
         met = MetNames(np.zeros(known.n_headers, np.uint8), np.zeros(known.n_tables, np.uint8))
         lake = records, tables_of(snapshot).numbers[number], frames[number]
-        yield places, _KernelInputs(columns, (own.sums, own.total_weight), lake, facts, model, smallest, met)
+        yield positions, _KernelInputs(columns, (own.sums, own.total_weight), lake, facts, model, smallest, met)
 
 
-def folded_of(snapshot: Snapshot, hits: Hits, places: NDArray[np.int64]) -> NDArray[np.int64]:
+def folded_of(snapshot: Snapshot, hits: Hits, positions: NDArray[np.int64]) -> NDArray[np.int64]:
     """Return what decides the families of some candidates and their order among equals, see `FoldedHits`."""
-    columns, folded = hits.columns[places], tables_of(snapshot).folded
+    columns, folded = hits.columns[positions], tables_of(snapshot).folded
     if len(folded) == 1:
         return folded[0][columns]
-    segments = hits.segments[places]
-    found = np.empty((places.size, NAME + 1), np.int64)
+    segments = hits.segments[positions]
+    found = np.empty((positions.size, NAME + 1), np.int64)
     for number in np.flatnonzero(np.bincount(segments)).tolist():
         found[segments == number] = folded[number][columns[segments == number]]
     return found

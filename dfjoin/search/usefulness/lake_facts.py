@@ -33,7 +33,7 @@ from dfjoin.kernels.lists.usefulness import (
     TableNumbers,
 )
 from dfjoin.kernels.ragged import expand_stretches
-from dfjoin.kernels.texts.header_relations import HeaderPlaces, briefs_of
+from dfjoin.kernels.texts.header_relations import HeaderPositions, briefs_of
 from dfjoin.kernels.texts.header_words import DIGITS, SHORT, HeaderWords
 from dfjoin.store.snapshot import Snapshot
 from dfjoin.store.table import is_mostly_null
@@ -104,9 +104,9 @@ class LakeFacts:
         """Return what the kernel that scores candidates needs of the tables."""
         return TableNumbers(self.tables, briefs_of(self.tables), self.n_named, series, self.number_share, folders)
 
-    def header_places(self, folders: NDArray[np.int64], is_alive: NDArray[np.uint8]) -> HeaderPlaces:
+    def header_positions(self, folders: NDArray[np.int64], is_alive: NDArray[np.uint8]) -> HeaderPositions:
         """Return where the headers of the tables stand."""
-        return HeaderPlaces(self.sorted_headers, self.tables_by_header, self.n_named, folders, is_alive)
+        return HeaderPositions(self.sorted_headers, self.tables_by_header, self.n_named, folders, is_alive)
 
     @cached_property
     def listed(self) -> TableColumns:
@@ -198,8 +198,10 @@ def _chosen_headers(names: HeaderWords, chosen: NDArray[np.int64]) -> HeaderWord
     """Return some of the names."""
     starts, lengths = names.indptr[chosen], np.diff(names.indptr)[chosen]
     indptr = np.append(0, np.cumsum(lengths))
-    places = expand_stretches(starts, lengths)
-    return HeaderWords(names.joined[chosen], indptr, names.words[places], names.starts[places], names.marks[places])
+    positions = expand_stretches(starts, lengths)
+    return HeaderWords(
+        names.joined[chosen], indptr, names.words[positions], names.starts[positions], names.marks[positions]
+    )
 
 
 def _sums(values: NDArray[np.uint64], starts: NDArray[np.int64], ends: NDArray[np.int64]) -> NDArray[np.uint64]:
@@ -235,7 +237,7 @@ class SnapshotTables:
     ----------
     numbers : list of TableNumbers
         With the logarithm of the number of tables of the family of each in the lake; removed ones do not count.
-    places : list of HeaderPlaces
+    positions : list of HeaderPositions
     folded : list of ndarray of int64
         Of each column, see `FoldedHits`.
     has_tables : ndarray of bool, shape (n_folders,)
@@ -243,7 +245,7 @@ class SnapshotTables:
     """
 
     numbers: list[TableNumbers]
-    places: list[HeaderPlaces]
+    positions: list[HeaderPositions]
     folded: list[NDArray[np.int64]]
     has_tables: NDArray[np.bool_]
 
@@ -266,7 +268,7 @@ def tables_of(snapshot: Snapshot) -> SnapshotTables:
             series = folders = []
         made = SnapshotTables(
             [facts.table_numbers(one, folder) for facts, one, folder in zip(every, series, folders, strict=True)],
-            [facts.header_places(folder, own) for facts, folder, own in zip(every, folders, alive, strict=True)],
+            [facts.header_positions(folder, own) for facts, folder, own in zip(every, folders, alive, strict=True)],
             [facts.folded(ranks) for facts, ranks in zip(every, _ranks_by_name(snapshot), strict=True)],
             n_alive > 0,
         )

@@ -9,7 +9,7 @@ from dfjoin.kernels.lists.evidence import Families, FoldedHits, fold_families
 from dfjoin.kernels.lists.usefulness import NOTHING_NEW, SCORE, USEFULNESS, QueryFacts
 from dfjoin.search.exact.searcher import MatchedQuery
 from dfjoin.search.found import Found, Pool, Usefulness
-from dfjoin.search.hits import Hits, RankedHits, best_places, rank_hits
+from dfjoin.search.hits import Hits, RankedHits, best_positions, rank_hits
 from dfjoin.search.params import SearchParams
 from dfjoin.search.query import QueryColumn
 from dfjoin.search.usefulness.features import (
@@ -71,7 +71,7 @@ def rank_useful(
     """
     hits, evidence = pool.hits, pool.evidence
     if len(hits) > MOST_RANKED:
-        best = best_places(hits, _RANKED_OF_MORE)
+        best = best_positions(hits, _RANKED_OF_MORE)
         hits = hits.take(best)
         evidence = None if evidence is None else evidence.take(best)
     if evidence is None:
@@ -166,7 +166,9 @@ def _fold(
     if not params.families:
         heads, sizes = members[indptr[:-1]], np.diff(indptr)
         head_of = dict(zip(members.tolist(), np.repeat(heads, sizes).tolist(), strict=True))
-        places = dict.fromkeys(one for place in heap[::-1][:n_read].tolist() for one in (head_of[place], place))
-        members = np.array(list(places)[:limit], np.int64)
+        positions = dict.fromkeys(
+            one for position in heap[::-1][:n_read].tolist() for one in (head_of[position], position)
+        )
+        members = np.array(list(positions)[:limit], np.int64)
         indptr = np.arange(members.size + 1)
     return indptr, shown[members]

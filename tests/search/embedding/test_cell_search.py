@@ -11,7 +11,7 @@ import pytest
 from dfjoin.kernels.records import as_read_only
 from dfjoin.kernels.vectors.vector_search import QueryVectors, VectorTable
 from dfjoin.search.embedding import near_plans
-from dfjoin.search.embedding.near_plans import near_places
+from dfjoin.search.embedding.near_plans import near_positions
 from dfjoin.vectors import near_cells as vector_cells
 from dfjoin.vectors.embedders import unit_rows
 from dfjoin.vectors.near_cells import build_cells
@@ -32,9 +32,9 @@ def test_pairs_do_not_depend_on_batches(radius, monkeypatch):
 
     def pairs():
         read, found = np.zeros(4, np.int64), []
-        for (first, last), indptr, places in near_places(cells, table, made, read):
+        for (first, last), indptr, positions in near_positions(cells, table, made, read):
             owners = first + np.repeat(np.arange(last - first), np.diff(indptr))
-            found += zip(owners.tolist(), order[places].tolist(), strict=True)
+            found += zip(owners.tolist(), order[positions].tolist(), strict=True)
         assert read[3] == len(found)
         return found
 

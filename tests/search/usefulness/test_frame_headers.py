@@ -36,7 +36,7 @@ def computed(lake, own, companions):
     names = [t for segment in snapshot.segments for t in segment.catalog.table_names()]
     hashes = np.unique(headers_of(companions).joined) if companions else np.empty(0, np.uint64)
     parts = frame_headers(snapshot, int(headers_of([own]).joined[0]), hashes)
-    folders = [places.folders for places in tables_of(snapshot).places]
+    folders = [positions.folders for positions in tables_of(snapshot).positions]
     arrays = [np.concatenate([getattr(p, a) for p in parts]) for a in ("n_held", "n_named")]
     arrays.append(np.concatenate([p.is_near[one] for p, one in zip(parts, folders, strict=True)]))
     arrays.insert(

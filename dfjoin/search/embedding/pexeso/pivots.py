@@ -72,10 +72,10 @@ def choose_pivots(rows: NDArray[np.floating], metric: Metric, n_pivots: int = N_
     farthest = metric.distances(sample[0], sample)
     table: list[NDArray[np.float64]] = []
     for _ in range(min(_OUTLIERS, sample.shape[0])):
-        place = int(np.argmax(farthest))
-        distances = metric.distances(sample[place], sample)
+        position = int(np.argmax(farthest))
+        distances = metric.distances(sample[position], sample)
         farthest = distances if not table else np.minimum(farthest, distances)
-        chosen.append(place)
+        chosen.append(position)
         table.append(distances)
         if farthest.max() == 0:
             break
@@ -124,12 +124,12 @@ def make_grid(mapped: NDArray[np.float64], side: float, n_levels: int) -> tuple[
     for level in range(n_levels + 1):
         prefixes = keys >> (n_pivots * (n_levels - level))
         first = np.flatnonzero(np.append(True, prefixes[1:] != prefixes[:-1])[:n])
-        places = np.zeros((first.size, n_pivots), np.int32)
+        positions = np.zeros((first.size, n_pivots), np.int32)
         for step in range(level):
             bits = prefixes[first] >> (n_pivots * (level - 1 - step))
             for p in range(n_pivots):
-                places[:, p] = (places[:, p] << 1) | ((bits >> (n_pivots - 1 - p)) & 1)
-        coordinates.append(places)
+                positions[:, p] = (positions[:, p] << 1) | ((bits >> (n_pivots - 1 - p)) & 1)
+        coordinates.append(positions)
         firsts.append(first)
         starts.append(starts[-1] + first.size)
     children, largest = [], []
