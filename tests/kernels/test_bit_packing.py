@@ -10,7 +10,7 @@ from dfjoin.kernels.bit_packing import n_words, pack_numbers, unpack_numbers
 
 def naive_words(numbers, bits):
     """Write the numbers as one large integer, the first one lowest."""
-    whole = sum(number << (position * bits) for position, number in enumerate(numbers))
+    whole = sum(number << (place * bits) for place, number in enumerate(numbers))
     return [(whole >> (64 * word)) & ((1 << 64) - 1) for word in range(n_words(len(numbers), bits))]
 
 

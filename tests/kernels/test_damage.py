@@ -8,17 +8,17 @@ from dfjoin.kernels.numba._compile import njit_inner, njit_lean
 
 
 @njit_inner
-def _read(array, position):
-    if position >= array.shape[0]:
+def _read(array, place):
+    if place >= array.shape[0]:
         raise DamagedArraysError
-    return array[position]
+    return array[place]
 
 
 @njit_lean
-def _follow(array, position, n_steps):
+def _follow(array, place, n_steps):
     for _ in range(n_steps):
-        position = _read(array, position)
-    return position
+        place = _read(array, place)
+    return place
 
 
 CHAIN = np.array([2, 9, 1], np.int64)

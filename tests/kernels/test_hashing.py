@@ -59,10 +59,10 @@ def test_equal_bytes_is_equality(a, b):
 
 
 @pytest.mark.parametrize("place", range(19))
-def test_equal_bytes_sees_one_different_byte_anywhere(position):
+def test_equal_bytes_sees_one_different_byte_anywhere(place):
     value = bytearray(range(65, 84))
     other = bytearray(value)
-    other[position] ^= 1
+    other[place] ^= 1
     left, _ = pack([bytes(value)])
     right, _ = pack([bytes(other)])
     assert not equal_bytes(left, 0, right, 0, 19)

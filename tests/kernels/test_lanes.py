@@ -24,9 +24,9 @@ from dfjoin.kernels.records import as_read_only
 
 
 @njit_lean
-def squares(array, position, number, most):
+def squares(array, place, number, most):
     """Bits of the lanes whose squared distance to a number, counted twice, is low enough."""
-    sums = add_square(no_lanes(), lanes_of(array, np.uint64(position)), number)
+    sums = add_square(no_lanes(), lanes_of(array, np.uint64(place)), number)
     return lanes_up_to(add_lanes(sums, sums), most)
 
 
@@ -39,17 +39,17 @@ def product(one, other, n):
 
 
 @njit_lean
-def near(words, position, own, number, most):
-    return words_near(words, np.uint64(position), own, np.uint64(number), np.uint64(most))
+def near(words, place, own, number, most):
+    return words_near(words, np.uint64(place), own, np.uint64(number), np.uint64(most))
 
 
 @njit_lean
-def pair_products(words, position, pairs, least):
+def pair_products(words, place, pairs, least):
     """Bits of the columns whose products with pairs, on top of the first row, are high enough."""
-    sums = lanes_of(words, np.uint64(position))
+    sums = lanes_of(words, np.uint64(place))
     for k in range(pairs.size):
-        position += words.shape[1]
-        sums = add_pairs(sums, lanes_of(words, np.uint64(position)), pairs[k])
+        place += words.shape[1]
+        sums = add_pairs(sums, lanes_of(words, np.uint64(place)), pairs[k])
     return lanes_from(sums, least)
 
 
@@ -61,13 +61,13 @@ def test_bits_tell_the_columns_with_a_high_product_of_halves(seed, most):
     halves[:, 2], own = most, rng.integers(-most, most + 1, (3, 2)).astype(np.int16)
     own[:2] = rng.choice([-most, most])
     first = rng.integers(-(2**28), 1, (1, 20)).astype(np.int32)
-    words, position = np.concatenate([first, halves.view(np.int32)[:, :, 0]]), int(rng.integers(0, 5))
+    words, place = np.concatenate([first, halves.view(np.int32)[:, :, 0]]), int(rng.integers(0, 5))
     sums = first[0].astype(int) + np.einsum("kjh,kh->j", halves.astype(int), own.astype(int))
     least = int(rng.choice(sums)) + int(rng.integers(-1, 2))
     found = int(
-        pair_products(as_read_only(words), position, as_read_only(own.view(np.int32)[:, 0].copy()), np.int32(least))
+        pair_products(as_read_only(words), place, as_read_only(own.view(np.int32)[:, 0].copy()), np.int32(least))
     )
-    assert found == sum(1 << i for i in np.flatnonzero(sums[position : position + LANES] >= least).tolist())
+    assert found == sum(1 << i for i in np.flatnonzero(sums[place : place + LANES] >= least).tolist())
 
 
 @given(st.integers(0, 10**6))
@@ -77,10 +77,10 @@ def test_bits_tell_the_words_that_differ_by_few_bits(seed):
     one = rng.integers(0, 1 << 63, (4, 5)).astype(np.uint64) << np.uint64(1)
     flipped = np.uint64(1) << rng.integers(0, 64, (4, 20)).astype(np.uint64)
     words = one[:, [3]] ^ np.where(rng.random((4, 20)) < 0.5, flipped, np.uint64(0))
-    position, most = int(rng.integers(0, 13)), int(rng.integers(0, 5))
-    gaps = words[:, position : position + WORDS] ^ one[:, [3]]
+    place, most = int(rng.integers(0, 13)), int(rng.integers(0, 5))
+    gaps = words[:, place : place + WORDS] ^ one[:, [3]]
     bits = [sum(bin(int(word)).count("1") for word in column) for column in gaps.T]
-    found = int(near(as_read_only(words), position, as_read_only(one), 3, most))
+    found = int(near(as_read_only(words), place, as_read_only(one), 3, most))
     assert found == sum(1 << i for i, n in enumerate(bits) if n <= most)
 
 
@@ -88,10 +88,10 @@ def test_bits_tell_the_words_that_differ_by_few_bits(seed):
 @settings(max_examples=30, deadline=None)
 def test_bits_tell_the_lanes_the_lanes_that_are_low(seed):
     rng = np.random.default_rng(seed)
-    array, position = rng.integers(-9, 10, 40).astype(np.float32), int(rng.integers(0, 24))
+    array, place = rng.integers(-9, 10, 40).astype(np.float32), int(rng.integers(0, 24))
     number, most = np.float32(rng.integers(-9, 10)), np.float32(rng.integers(0, 200))
-    is_low = 2 * (array[position : position + LANES] - number) ** 2 <= most
-    assert int(squares(as_read_only(array), position, number, most)) == sum(
+    is_low = 2 * (array[place : place + LANES] - number) ** 2 <= most
+    assert int(squares(as_read_only(array), place, number, most)) == sum(
         1 << i for i in np.flatnonzero(is_low).tolist()
     )
 

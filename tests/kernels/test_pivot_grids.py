@@ -65,10 +65,10 @@ def test_blocking_loses_no_match_and_accepts_no_other(seed, n_levels, radius):
     pairs, _ = blocked(grid, target, PivotReach(radius, 1e-9))
     covered = np.zeros(exact.shape, int)
     for q, cell, is_match in zip(*pairs, strict=True):
-        positions = slice(*target.children[cell])
-        covered[q, positions] += 1
+        places = slice(*target.children[cell])
+        covered[q, places] += 1
         if is_match:
-            assert (exact[q, positions] <= radius).all()
+            assert (exact[q, places] <= radius).all()
     assert covered.max(initial=0) <= 1
     assert (exact[covered == 0] > radius).all()
 
@@ -135,10 +135,10 @@ def test_pivots_leave_out_no_match_and_accept_no_other(seed, radius):
     grid, target, exact = case(seed, 2)
     found, k, stats = sifted(grid, target, radius, [False] * 3)
     left = np.ones(exact.shape, bool)
-    for q, position, is_sure in zip(found.queries[:k], found.cells[:k], found.is_match[:k], strict=True):
-        left[q, position] = False
+    for q, place, is_sure in zip(found.queries[:k], found.cells[:k], found.is_match[:k], strict=True):
+        left[q, place] = False
         if is_sure:
-            assert exact[q, position] <= radius
+            assert exact[q, place] <= radius
     assert (exact[left] > radius).all() and stats[1] == found.is_match[:k].sum()
 
 

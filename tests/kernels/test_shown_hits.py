@@ -17,8 +17,8 @@ from dfjoin.kernels.lists.evidence import (
 def naive_fold(hits, limit):
     """Families as lists of places, the one first that stands for each, and the places that were read."""
     keys, number, found, read = [tuple(row[:2]) for row in hits.columns.tolist()], {}, [], []
-    for position in sorted(range(len(keys)), key=lambda p: naive_key(p, hits)):
-        family, content = keys[position]
+    for place in sorted(range(len(keys)), key=lambda p: naive_key(p, hits)):
+        family, content = keys[place]
         known = number.get(family, number.get(content))
         if known is None:
             if len(found) == limit:
@@ -26,14 +26,14 @@ def naive_fold(hits, limit):
             known = len(found)
             found.append([])
         number[family] = number[content] = known
-        found[known].append(position)
-        read.append(position)
+        found[known].append(place)
+        read.append(place)
     rest = set(range(len(keys))) - set(read)
     for part in (0, 1):
-        for position in sorted(rest):
-            if keys[position][part] in number:
-                found[number[keys[position][part]]].append(position)
-                rest.remove(position)
+        for place in sorted(rest):
+            if keys[place][part] in number:
+                found[number[keys[place][part]]].append(place)
+                rest.remove(place)
     for own in found:
         own.insert(0, own.pop(own.index(naive_first(own, hits))))
     return found, read

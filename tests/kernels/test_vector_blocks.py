@@ -28,11 +28,11 @@ def test_every_vector_stands_once_and_inside_the_boxes_above_it(n):
     assert (flat[n:] == FAR).all()
     own = np.arange(n) // BLOCK
     for level in range(levels.size - 1):
-        group, position = levels[level] + own // BLOCK, own % BLOCK
+        group, place = levels[level] + own // BLOCK, own % BLOCK
         assert (group < levels[level + 1]).all()
         for axis in range(3):
-            assert (boxes[group, axis, position] <= flat[:n, axis]).all()
-            assert (boxes[group, 3 + axis, position] >= flat[:n, axis]).all()
+            assert (boxes[group, axis, place] <= flat[:n, axis]).all()
+            assert (boxes[group, 3 + axis, place] >= flat[:n, axis]).all()
         own = own // BLOCK
     assert (own == 0).all()
 

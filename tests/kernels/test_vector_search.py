@@ -83,8 +83,8 @@ def run(seed, radius, is_all):
     scratch = make_scratch(tree.tree.levels.size - 1)
     count_within(tree.tree, table, made, within, postings, by_tree, scratch, stats)
     indptr = np.arange(len(queries) + 1) * len(rows)
-    positions = np.tile(np.arange(len(rows)), len(queries))
-    count_pairs(*sealed(indptr, positions), table, made, postings, by_pairs, scratch, np.zeros(4, np.int64))
+    places = np.tile(np.arange(len(rows)), len(queries))
+    count_pairs(*sealed(indptr, places), table, made, postings, by_pairs, scratch, np.zeros(4, np.int64))
     return by_tree, by_pairs, naive(rows, queries, lists, group, near, own, radius, is_all), stats
 
 

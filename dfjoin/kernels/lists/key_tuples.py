@@ -211,13 +211,13 @@ def count_tuples(codes, choices, numbers, key, counts):
 
     Parameters
     ----------
-    codes, ways, numbers, key
+    codes, choices, numbers, key
         As `find_tuples` takes them.
     counts : Counts
 
     Notes
     -----
-    O(ways × rows).
+    O(choices × rows).
     """
     for choice in range(choices.columns.shape[0]):
         chosen, starts = choices.columns[choice], choices.starts[choice]
@@ -314,7 +314,7 @@ def count_possible(held, choices, out):
 
     Notes
     -----
-    O(ways × tuples).
+    O(choices × tuples).
     """
     for choice in range(choices.shape[0]):
         n_held = 0

@@ -253,7 +253,7 @@ class QueryFacts(NamedTuple):
     `header` is its name, `companions` are the distinct hashes of the names of the other columns of its frame, sorted,
     none where the frame is not known; `integers` the values that are integers, sorted. No value occurs twice
     (`is_unique`); its kind (`is_number`, `is_text`); integers from 0 or 1 on with few gaps (`is_serial`), or texts
-    nearly all of which are integers with few gaps, zeros in front or not, but for years (`is_text_serial`); integers
+    that are such with zeros in front, or nearly all integers with few gaps, but for years (`is_text_serial`); integers
     that may be years (`is_years`); a text column of whose values hardly any has a letter (`has_no_letters`). Its name
     stands in tables of any subject (`is_generic`), has no letter (`has_digits_alone`), says that numbers under it name
     something (`is_naming`), or that they were measured or counted (`is_measure`).

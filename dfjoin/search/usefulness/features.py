@@ -341,15 +341,19 @@ def query_facts(query: QueryColumn) -> QueryFacts:
 
 
 def _is_text_serial(query: QueryColumn) -> bool:
-    """Tell whether nearly all values are numbers that fill their range, zeros in front or not, and no years."""
+    """Tell whether the values are serial numbers with zeros in front, or nearly all numbers that fill their range.
+
+    The former begin at 0 or 1: codes of another range are given, even if they fill it. The latter are no years.
+    """
     n, integers = query.n_values, query.held_integers
     if query.digit_range is not None:
         low, high = query.digit_range
-    elif integers.size >= max(1, SERIAL_SHARE * n):
-        n, low, high = integers.size, int(integers[0]), int(integers[-1])
-    else:
-        return False
-    return n >= SERIAL_SHARE * (high - low + 1) and not (low >= FIRST_YEAR and high <= LAST_YEAR)
+        return low in (0, 1) and n >= SERIAL_SHARE * (high - low + 1)
+    if integers.size >= max(1, SERIAL_SHARE * n):
+        low, high = int(integers[0]), int(integers[-1])
+        is_full = integers.size >= SERIAL_SHARE * (high - low + 1)
+        return is_full and not (low >= FIRST_YEAR and high <= LAST_YEAR)
+    return False
 
 
 @lru_cache(maxsize=8)

@@ -51,7 +51,7 @@ _ENDLESS = """
 import sys, numpy as np
 from dfjoin.kernels.records import as_read_only
 from dfjoin.kernels.vectors.vector_search import QueryVectors, VectorTable
-from dfjoin.search.embedding.near_plans import near_places
+from dfjoin.search.embedding.near_plans import near_positions
 from dfjoin.search.fuzzy.similar_texts import SimilarTexts, SpellingRadius
 from dfjoin.vectors.embedders import to_texts, unit_rows
 from dfjoin.vectors.near_cells import build_cells
@@ -64,7 +64,7 @@ def vectors(n, n_queries):
     own = rows[:n_queries]
     numbers = np.arange(n_queries), np.full(n_queries, -1), np.ones(n_queries, np.int64), np.full(n_queries, 0.9)
     queries = QueryVectors(*map(as_read_only, (features_of(own, cells.projection), own, *numbers)))
-    return lambda: list(near_places(cells, table, queries, np.zeros(4, np.int64)))
+    return lambda: list(near_positions(cells, table, queries, np.zeros(4, np.int64)))
 
 def texts(n, n_queries):
     words = ["north street number " + str(i) for i in range(n)]

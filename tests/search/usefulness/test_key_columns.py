@@ -159,3 +159,12 @@ def test_numbers_with_few_gaps_tell_nothing_beside_a_stray_word(build):
     assert dfjoin.discover_joinable(frame, "ID", build({"weather": humid}), min_score=0.5).empty
     years = make_query(pd.Series(["1990[1]", *map(str, range(1991, 2020))]), IndexSettings())
     assert not query_facts(years).is_text_serial
+
+
+def test_codes_with_zeros_that_fill_their_range_are_found(build):
+    codes = pd.DataFrame({"code": [f"{i:05d}" for i in range(500, 540)], "town": [f"t{i}" for i in range(40)]})
+    hits = pd.DataFrame({"code": range(500, 540)}).discover_joinable("code", build({"codes": codes}))
+    assert hits["matched"].tolist() == [40], "of the width of the codes"
+    serials = codes.assign(code=[f"{i:05d}" for i in range(1, 41)])
+    found = serials.discover_joinable("code", build({"serials": serials}), min_score=0)
+    assert found["score"].max() < hits["score"].iloc[0], "serial numbers tell less, padded or not"
