@@ -41,9 +41,9 @@ class Choices(NamedTuple):
 
     Parameters
     ----------
-    columns : ndarray of int64, shape (n_ways, n_parts)
+    columns : ndarray of int64, shape (n_choices, n_parts)
         The columns that are compared with those of the key, in its order.
-    starts : ndarray of int64, shape (n_ways, n_parts)
+    starts : ndarray of int64, shape (n_choices, n_parts)
         Where the numbers of each begin, see `find_tuples`.
     """
 
@@ -56,7 +56,7 @@ class Counts(NamedTuple):
 
     Parameters
     ----------
-    matched, rows : ndarray of int64, shape (n_ways,)
+    matched, rows : ndarray of int64, shape (n_choices,)
         Distinct tuples, and the rows that hold one.
     marks : ndarray of int32, shape (n_keys,)
         Filled with -1.
@@ -188,7 +188,7 @@ def find_tuples(codes, choices, numbers, key, out):
     ----------
     codes : ndarray of int32, shape (n_columns, n_rows)
         -1 for a null.
-    choices : Ways
+    choices : Choices
         The first one is taken.
     numbers : ndarray of int32
         For each pair of a column and a column of the key: -1 for a null, then the number of each code's value in the
@@ -308,9 +308,9 @@ def count_possible(held, choices, out):
     ----------
     held : ndarray of uint8, shape (n_columns, n_keys)
         1 for each tuple whose part a column holds.
-    choices : ndarray of int32, shape (n_ways, n_parts)
+    choices : ndarray of int32, shape (n_choices, n_parts)
         Rows of `held`.
-    out : ndarray of int64, shape (n_ways,)
+    out : ndarray of int64, shape (n_choices,)
 
     Notes
     -----
