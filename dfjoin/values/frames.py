@@ -315,15 +315,13 @@ def frame_to_table(df: pd.DataFrame) -> pa.Table:
 def with_levels(df: pd.DataFrame) -> pd.DataFrame:
     """Return a frame with the named levels of its index as columns before its own; the index stays.
 
-    A level with the name of a column stays in the index alone, and so do all where the header has several levels. The
-    frame itself where no level becomes a column.
+    A level with the name of a column stays in the index alone; so do all where the header has several levels, or two
+    levels have one name. The frame itself where no level becomes a column.
     """
     if df.columns.nlevels > 1:
         return df
     levels = [level for level in _named_levels(df) if level.name not in df.columns]
-    if len({level.name for level in levels}) < len(levels):
-        return df
-    if not levels:
+    if not levels or len({level.name for level in levels}) < len(levels):
         return df
     df = df.copy(deep=False)
     for position, level in enumerate(levels):

@@ -411,7 +411,10 @@ class TestLevelsOfTheIndex:
             pd.testing.assert_frame_equal(df.auto_join(other), expected)
         assert expected["area"].notna().all()
 
-    def test_a_header_of_several_levels_has_no_level_of_the_index(self):
+    def test_names_that_do_not_tell_one_level_are_no_keys(self):
         df = pd.DataFrame([[1], [2]], pd.Index(LAND[:2], name="land"), pd.MultiIndex.from_tuples([("x", "a")]))
         with pytest.raises(DfjoinError, match=r"'land'; it is a level of the index: pass df\.reset_index"):
             df.auto_join(pd.DataFrame({"land": LAND, "w": range(3)}), on="land")
+        twice = pd.MultiIndex.from_arrays([LAND, LAND[::-1]], names=["land", "land"])
+        with pytest.raises(DfjoinError, match=r"'land'; it is a level of the index: pass df\.reset_index"):
+            pd.DataFrame({"v": range(3)}, twice).auto_join(pd.DataFrame({"land": LAND, "w": range(3)}), on="land")
