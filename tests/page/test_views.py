@@ -386,7 +386,6 @@ def test_each_page_is_below_half_a_megabyte(client, start):
     assert max(sizes.values()) < 500_000, sizes
 
 
-@pytest.mark.skipif(not AUTOFJ.is_dir(), reason="the cases of Auto-FuzzyJoin are not beside the project")
 def test_pages_of_a_very_wide_table_are_below_half_a_megabyte(client):
     names = [f"a rather long name of a column, number {i}" for i in range(1500)]
     cells = f"{','.join(f'{chr(34)}{name}{chr(34)}' for name in names)}\n" + f"{','.join(map(str, range(1500)))}\n" * 2
@@ -407,6 +406,7 @@ def test_a_file_is_read_once(client, monkeypatch):
     assert "Read as" in page.text and len(calls) == 1
 
 
+@pytest.mark.skipif(not AUTOFJ.is_dir(), reason="the cases of Auto-FuzzyJoin are not beside the project")
 def test_a_review_raises_the_precision_of_a_fuzzy_join(build):
     """The answers are those of the truth, for the thirty pairs that are shown first."""
     left, right, truth = (

@@ -54,6 +54,7 @@ class FaultyProxy:
     def _handler(proxy, port: int) -> type[BaseHTTPRequestHandler]:
         class Handler(BaseHTTPRequestHandler):
             protocol_version = "HTTP/1.1"
+            disable_nagle_algorithm = True  # an answer is written in two pieces
 
             def log_message(self, *_: object) -> None:
                 pass

@@ -10,12 +10,14 @@ from pyarrow import fs
 import dfjoin
 from dfjoin._validation import strip_credentials
 from dfjoin.errors import IndexNotFoundError, IndexWriteError, InvalidParameterError, TableChangedError
-from dfjoin.index.file_store import ATTEMPTS
+from dfjoin.index import file_store
 from dfjoin.sources.roots import is_opened_with_credentials
 from tests.sources.faulty_proxy import FaultyProxy
 
 TOWNS = pd.DataFrame({"town": [f"town {n}" for n in range(300)], "people": range(300)})
 FRAME = pd.DataFrame({"town": ["Town 7", "TOWN 8", "nowhere"]})
+ATTEMPTS = 3
+"""Here; each further one waits twice as long as the one before."""
 
 
 @pytest.fixture(scope="module")
@@ -60,6 +62,7 @@ def store(server, tmp_path, monkeypatch):
         "DFJOIN_CACHE_DIR": str(tmp_path / "cache"),
     }.items():
         monkeypatch.setenv(name, value)
+    monkeypatch.setattr(file_store, "ATTEMPTS", ATTEMPTS)
     store = Store(server, f"bucket-{uuid.uuid4().hex}")
     store.write("tables/towns.csv", TOWNS)
     store.write("tables/deep/halves.parquet", TOWNS.iloc[::2].rename(columns={"people": "half"}))
