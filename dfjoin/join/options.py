@@ -183,9 +183,9 @@ def _one_of(*choices: Any) -> Callable[[Any, str], Any]:
     return lambda value, name: check.check_choice(value, name, choices)
 
 
-def _check_columns(value: Any, name: str) -> tuple[Any, ...] | None:
-    if value is None or isinstance(value, str):
-        return None if value is None else (value,)
+def _check_columns(value: Any, name: str) -> tuple[Any, ...]:
+    if isinstance(value, str):
+        return (value,)
     if not isinstance(value, (list, tuple)) or not all(isinstance(label, Hashable) for label in value):
         raise InvalidTypeError(f"`{name}` must be a column name or a list of column labels, got {check.show(value)}")
     return tuple(value)
@@ -209,9 +209,7 @@ def _check_expansion(value: Any, name: str) -> float:
     return float(value)
 
 
-def _check_examples(value: Any, name: str) -> tuple[Example, ...] | None:
-    if value is None:
-        return None
+def _check_examples(value: Any, name: str) -> tuple[Example, ...]:
     if not isinstance(value, (list, tuple)) or not value:
         raise InvalidTypeError(
             f"`{name}` must be a list of pairs (left value, right value), got {check.show(value)}; give at least one"
@@ -225,9 +223,7 @@ def _check_examples(value: Any, name: str) -> tuple[Example, ...] | None:
     return tuple((_as_taught(left), _as_taught(right)) for left, right in value)
 
 
-def _check_reviewed(value: Any, name: str) -> tuple[tuple[str, str, bool], ...] | None:
-    if value is None:
-        return None
+def _check_reviewed(value: Any, name: str) -> tuple[tuple[str, str, bool], ...]:
     if not isinstance(value, (list, tuple)):
         raise InvalidTypeError(f"`{name}` must be a list of (left value, right value, bool), got {check.show(value)}")
     for one in value:
@@ -251,7 +247,7 @@ def _is_taught(value: Any) -> bool:
 
 
 def _check_plan(value: Any, name: str) -> Any:
-    if value is None or isinstance(value, (JoinPlan, dict)):
+    if isinstance(value, (JoinPlan, dict)):
         return value
     raise InvalidTypeError(
         f"`{name}` must be a JoinPlan or its dict, as in attrs['dfjoin']['plan'] of a join of two frames, got "
@@ -259,60 +255,42 @@ def _check_plan(value: Any, name: str) -> Any:
     )
 
 
-def _check_pad(value: Any, name: str) -> int | None:
-    return None if value is None else check.check_width(value, name)
-
-
-def _check_radius(value: Any, name: str) -> float | None:
-    return None if value is None else check.check_distance(value, name)
-
-
-def _check_metric(value: Any, name: str) -> str | None:
-    return None if value is None else check.check_text(value, name)
-
-
-def _check_precision(value: Any, name: str) -> float | None:
-    return None if value is None else check.check_fraction(value, name)
-
-
-def _check_margin(value: Any, name: str) -> float | None:
-    return None if value is None else check.check_distance(value, name)
-
-
-def _check_patterns(value: Any, name: str) -> Sequence[str] | None:
-    return None if value is None else check.check_patterns(value, name)
-
-
 _CHECKS: dict[str, Callable[[Any, str], Any]] = {
     "mode": _one_of(*MODES),
-    "radius": _check_radius,
+    "radius": check.check_distance,
     "radius_unit": _one_of(None, *RADIUS_UNITS),
-    "metric": _check_metric,
+    "metric": check.check_text,
     "how": _one_of(*HOWS, "asof"),
     "k": check.check_positive_int,
     "threshold": check.check_fraction,
     "min_score": check.check_fraction,
-    "tables": _check_patterns,
-    "exclude": _check_patterns,
+    "tables": check.check_patterns,
+    "exclude": check.check_patterns,
     "indicator": _one_of(True, False),
     "transform": _one_of(None, True, False, "accept"),
     "fuzzy": _one_of(None, True, False),
-    "precision": _check_precision,
+    "precision": check.check_fraction,
     "examples": _check_examples,
     "reviewed": _check_reviewed,
     "max_expansion": _check_expansion,
     "columns": _check_columns,
     "aggregate": _check_aggregate,
     "aliases": check_aliases,
-    "pad": _check_pad,
+    "pad": check.check_width,
     "dayfirst": _one_of(None, True, False),
     "plan": _check_plan,
     "partners": _one_of(None, *PARTNERS),
-    "min_margin": _check_margin,
+    "min_margin": check.check_distance,
     "on_no_match": _one_of("warn", "raise", "ignore"),
     "on_stale": _one_of(*ON_STALE),
 }
-"""Argument → its check, which returns the value to use. Keys and rules are checked against the columns, later."""
+"""Argument → its check, which returns the value to use; None needs none where it is the default.
+
+Keys and rules are checked against the columns, later.
+"""
+
+
+_MAY_BE_NONE = {name for name in _CHECKS if getattr(JoinOptions, name) is None}
 
 
 def join_options(**arguments: Any) -> JoinOptions:
@@ -328,8 +306,9 @@ def join_options(**arguments: Any) -> JoinOptions:
     InvalidParameterError, InvalidTypeError
         If one of them is illegal, whatever is joined.
     """
-    checked = {name: test(arguments[name], name) for name, test in _CHECKS.items() if name in arguments}
-    options = JoinOptions(**arguments | checked)
+    given = {name: value for name, value in arguments.items() if value is not None or name not in _MAY_BE_NONE}
+    checked = {name: test(given[name], name) for name, test in _CHECKS.items() if name in given}
+    options = JoinOptions(**given | checked)
     if options.examples is not None and options.transform is False:
         raise InvalidParameterError("`examples` are what programs are learned from; leave out transform=False")
     if options.aliases and (options.transform is False or options.examples is not None):
