@@ -18,7 +18,8 @@ from dfjoin.ingest.left_out import is_wanted
 from dfjoin.sources.readers import open_table
 from dfjoin.sources.roots import catalogued_source
 from dfjoin.types import IndexSettings, Root
-from dfjoin.values.float_values import is_list_type, to_floats, to_rows
+from dfjoin.values.cells import is_list_type
+from dfjoin.values.float_values import to_floats, to_rows
 from dfjoin.values.normalize import normalize_batch
 from dfjoin.vectors.axis_points import distinct_points, place_points
 from dfjoin.vectors.axis_specs import AxisSpec, find_places

@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 from dfjoin.index.segment import Segment
 from dfjoin.kernels.lists.evidence import list_new_columns
 from dfjoin.kernels.lists.usefulness import QueryFacts
-from dfjoin.kernels.records import as_read_only
 from dfjoin.search.exact.searcher import MatchedQuery
 from dfjoin.search.hits import Hits, RankedHits
 from dfjoin.search.params import SearchParams, SearchStats
@@ -110,7 +109,7 @@ class Usefulness:
         Names are compared as words: `countryName` and `Country Name` are one. O(columns of the tables).
         """
         own, companions = self.facts.header.joined, self.facts.companions
-        known = own[0] if companions.size else np.uint64(0), as_read_only(companions)
+        known = own[0] if companions.size else np.uint64(0), companions
         found: list[tuple[list[str], int]] = [([], 0)] * len(hits)
         every = range(len(hits))
         for number, own_hits in hits.by_segment():

@@ -20,7 +20,7 @@ from dfjoin.types import IndexSettings
 from dfjoin.values.cells import CONVERSION_ERRORS, whole_text
 from dfjoin.values.frames import column_to_arrow
 from dfjoin.values.key_index import KeyIndex
-from dfjoin.values.normalize import ValueSet, normalize_column
+from dfjoin.values.normalize import ValueSet, normalize_column, read_only
 from dfjoin.values.periods import are_periods
 from dfjoin.values.profile import Profile, profile_values
 from dfjoin.values.zero_padding import pad_integers
@@ -103,7 +103,7 @@ class QueryColumn:
     @cached_property
     def integers(self) -> NDArray[np.int64]:
         """The values as sorted numbers; only for a column of integers."""
-        return np.sort(parse_integers(self.values.data, self.values.offsets))
+        return read_only(np.sort(parse_integers(self.values.data, self.values.offsets)))
 
     @cached_property
     def held_integers(self) -> NDArray[np.int64]:
@@ -112,7 +112,7 @@ class QueryColumn:
             return self.integers
         found = integers_among(self.values, _MOST_DIGITS)
         found.sort()
-        return found
+        return read_only(found)
 
     @cached_property
     def digit_range(self) -> tuple[int, int] | None:

@@ -7,7 +7,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from dfjoin.index.column_values import tokens_of_column, value_of_token
-from dfjoin.index.segment import Segment
+from dfjoin.search.exact.posting_lists import shared_mask
 from dfjoin.search.explanation import N_EXAMPLES, Explanation, explain_hit
 from dfjoin.search.found import Candidate
 from dfjoin.search.joined_rows import joined_rows
@@ -72,28 +72,3 @@ def list_pairs(query: QueryColumn, codes: NDArray[np.int64], values: list[str]) 
 def _shared(candidate: Candidate) -> NDArray[np.bool_]:
     """Tell which query values a candidate holds."""
     return shared_mask(candidate.segment, candidate.column, candidate.found.matched.groups(candidate.number))
-
-
-def shared_mask(segment: Segment, column: int, groups: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Tell which query values a column holds.
-
-    Parameters
-    ----------
-    segment : Segment
-    column : int
-        Column id.
-    groups : ndarray of int64, shape (n_values,)
-        Posting group of each query value, -1 for none.
-
-    Returns
-    -------
-    ndarray of bool, shape (n_values,)
-    """
-    tokens = segment.tokens
-    start, end = tokens.set_indptr[column : column + 2].tolist()
-    lists = tokens.set_lists[start:end].astype(np.int64) + segment.n_columns
-    positions = np.searchsorted(lists, groups)
-    is_listed = np.zeros(groups.size, bool)
-    inside = positions < lists.size
-    is_listed[inside] = lists[positions[inside]] == groups[inside]
-    return is_listed | (groups == column)

@@ -19,11 +19,11 @@ from numpy.typing import NDArray
 from dfjoin.errors import warn
 from dfjoin.kernels.texts.numbers import INTEGER, TEXT
 from dfjoin.search.candidates import JoinCandidates
+from dfjoin.search.exact.posting_lists import shared_mask
 from dfjoin.search.exact.searcher import MatchedQuery, searcher_of
 from dfjoin.search.found import Found, SearchContext, name_of_row
 from dfjoin.search.params import SearchParams
 from dfjoin.search.query import QueryColumn
-from dfjoin.search.shared_values import shared_mask
 from dfjoin.store.snapshot import Snapshot
 from dfjoin.types import IndexSettings
 from dfjoin.values.header_meaning import is_year_name

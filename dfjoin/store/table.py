@@ -30,7 +30,8 @@ from dfjoin.sources.table_kinds import KINDS as KINDS_OF_TABLES
 from dfjoin.sources.wanted_rows import RowsByKey
 from dfjoin.store.snapshot import Snapshot
 from dfjoin.types import Dialect, IndexSettings, TableSource
-from dfjoin.values.float_values import is_list_type, spell_lists
+from dfjoin.values.cells import is_list_type
+from dfjoin.values.float_values import spell_lists
 from dfjoin.values.frames import arrow_to_series
 from dfjoin.values.normalize import ValueSet, normalize_batch, normalize_column, read_dates, settings_for
 from dfjoin.values.profile import kind_of

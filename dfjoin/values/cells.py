@@ -54,6 +54,12 @@ def is_searchable_type(type_: pa.DataType) -> bool:
     return not (_has_no_text(type_) or pa.types.is_boolean(type_))
 
 
+def is_list_type(type_: pa.DataType) -> bool:
+    """Tell whether a column of an Arrow type holds lists of numbers."""
+    is_list = pa.types.is_list(type_) or pa.types.is_large_list(type_) or pa.types.is_fixed_size_list(type_)
+    return is_list and (pa.types.is_floating(type_.value_type) or pa.types.is_integer(type_.value_type))
+
+
 def _has_no_text(type_: pa.DataType) -> bool:
     is_binary = pa.types.is_binary(type_) or pa.types.is_large_binary(type_) or pa.types.is_binary_view(type_)
     return is_binary or pa.types.is_fixed_size_binary(type_) or pa.types.is_nested(type_)

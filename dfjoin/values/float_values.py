@@ -9,7 +9,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from dfjoin.kernels.texts.numbers import INTEGER, NUMBER
-from dfjoin.values.cells import CONVERSION_ERRORS
+from dfjoin.values.cells import CONVERSION_ERRORS, is_list_type
 from dfjoin.values.normalize import ValueSet
 
 
@@ -45,12 +45,6 @@ def _parse(texts: pa.Array) -> NDArray[np.float64]:
         return texts.cast(pa.float64()).to_numpy()
     except pa.ArrowInvalid:  # one is too large for a float
         return np.array([float(text) for text in texts.to_pylist()])
-
-
-def is_list_type(type_: pa.DataType) -> bool:
-    """Tell whether a column of an Arrow type holds lists of numbers."""
-    is_list = pa.types.is_list(type_) or pa.types.is_large_list(type_) or pa.types.is_fixed_size_list(type_)
-    return is_list and (pa.types.is_floating(type_.value_type) or pa.types.is_integer(type_.value_type))
 
 
 def to_rows(array: pa.Array | pa.ChunkedArray, dimension: int = 0) -> NDArray[np.float64]:

@@ -5,7 +5,8 @@ import pyarrow as pa
 import pytest
 
 from dfjoin.types import IndexSettings
-from dfjoin.values.float_values import is_list_type, to_floats, to_rows
+from dfjoin.values.cells import is_list_type
+from dfjoin.values.float_values import to_floats, to_rows
 from dfjoin.values.normalize import normalize_column
 
 

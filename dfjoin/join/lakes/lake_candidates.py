@@ -25,11 +25,11 @@ from dfjoin.join.rows.report import JoinAccount
 from dfjoin.kernels.sorting import distinct_numbers
 from dfjoin.search.candidates import JoinCandidates
 from dfjoin.search.distance.distance_join import with_partners, with_precision
+from dfjoin.search.exact.posting_lists import shared_mask
 from dfjoin.search.exact.searcher import searcher_of
 from dfjoin.search.found import RowName, SearchContext, name_of_row
 from dfjoin.search.period_search import PeriodCandidate
 from dfjoin.search.query import QueryColumn
-from dfjoin.search.shared_values import shared_mask
 from dfjoin.search.usefulness.key_columns import has_dates_alone, has_serials_alone
 from dfjoin.store.overview import describe_table
 from dfjoin.store.snapshot import Snapshot

@@ -288,8 +288,8 @@ class MatchRecord:
         values = self.query.values
         n_holding, n_near = held.of(values.hashes), np.minimum(held.near_of(values.hashes), self.most_near)
         weights = np.empty((len(values), N_SUMS), np.int64)
-        packed = as_read_only(values.data), as_read_only(values.offsets)
-        weigh_values(*packed, n_holding, held.total, values.row_counts().astype(np.int64), weights)
+        n_rows = values.row_counts().astype(np.int64)
+        weigh_values(values.data, values.offsets, n_holding, held.total, n_rows, weights)
         chance = np.log2(np.maximum(1, n_near)) * SCALE
         weights[:, BITS] = np.maximum(0, weights[:, BITS] - np.rint(chance).astype(np.int64))
         sums = [np.empty((0, N_SUMS), np.int64)]

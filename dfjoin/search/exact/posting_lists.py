@@ -1,4 +1,4 @@
-"""A query against one segment: its tokens, the columns that are allowed, and MergeList, which counts values of each.
+"""A query against one segment: its tokens, the columns that are allowed or hold them, and MergeList, which counts them.
 
 MergeList reads all distinct posting lists. A page of a mapped file that is not in memory costs a wait of its own when
 it is touched: the pages of a query are prefetched together.
@@ -406,3 +406,28 @@ def reading_postings(segment: Segment) -> reading:
     """Return the context in which postings or sets that lie outside their segment become an error."""
     what = "names columns or lists that the segment does not have"
     return reading("list_columns` or `set_lists", what, segment.meta.id)
+
+
+def shared_mask(segment: Segment, column: int, groups: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Tell which query values a column holds.
+
+    Parameters
+    ----------
+    segment : Segment
+    column : int
+        Column id.
+    groups : ndarray of int64, shape (n_values,)
+        Posting group of each query value, -1 for none.
+
+    Returns
+    -------
+    ndarray of bool, shape (n_values,)
+    """
+    tokens = segment.tokens
+    start, end = tokens.set_indptr[column : column + 2].tolist()
+    lists = tokens.set_lists[start:end].astype(np.int64) + segment.n_columns
+    positions = np.searchsorted(lists, groups)
+    is_listed = np.zeros(groups.size, bool)
+    inside = positions < lists.size
+    is_listed[inside] = lists[positions[inside]] == groups[inside]
+    return is_listed | (groups == column)

@@ -15,13 +15,12 @@ from dfjoin.index.column_values import PackedValues, pack_values, tokens_of_colu
 from dfjoin.index.segment import Segment, reading
 from dfjoin.index.soundness import entries_of
 from dfjoin.kernels.texts.value_pieces import PieceLists, QueryValues, score_columns, value_pieces
-from dfjoin.search.exact.posting_lists import allowed_columns
+from dfjoin.search.exact.posting_lists import allowed_columns, shared_mask
 from dfjoin.search.exact.searcher import MatchedQuery, smallest_count
 from dfjoin.search.found import Found, Usefulness
 from dfjoin.search.hits import Hits, RankedHits, rank_columns, rank_hits
 from dfjoin.search.params import SearchParams, SearchStats
 from dfjoin.search.query import QueryColumn
-from dfjoin.search.shared_values import shared_mask
 from dfjoin.store.snapshot import Snapshot
 from dfjoin.transform.evidence.chance import MIN_BITS, MIN_PRECISION
 from dfjoin.transform.evidence.outcome import FULL_COVERAGE, evaluate

@@ -42,7 +42,6 @@ from dfjoin.kernels.lists.usefulness import (
     TableNumbers,
     score_candidates,
 )
-from dfjoin.kernels.records import as_read_only
 from dfjoin.kernels.texts.header_relations import FrameHeaders, compare_headers
 from dfjoin.kernels.texts.header_words import DIGITS, MEASURE, HeaderWords
 from dfjoin.search.exact.costs import COUNTED_POSTING_BYTES
@@ -54,6 +53,7 @@ from dfjoin.search.query import HeldValues, QueryColumn
 from dfjoin.search.usefulness.lake_facts import FIRST_YEAR, LAST_YEAR, facts_of, tables_of
 from dfjoin.store.snapshot import Snapshot
 from dfjoin.values.header_meaning import are_codes, headers_of, is_generic, is_naming, words_of_one
+from dfjoin.values.normalize import read_only
 
 # What the shared values tell of each candidate: sums over the posting lists, or over the sets of a few
 # columns.
@@ -112,9 +112,8 @@ class ValueWeights:
             held = matched.held if matched.held is not None else _count_holding(self.searcher, matched)
         n_holding, self.n_columns = held
         self.weights = np.empty((len(values), N_SUMS), np.int64)
-        packed = as_read_only(values.data), as_read_only(values.offsets)
         rows = np.ones(len(values), np.int64)  # those of a candidate are counted when it is found
-        weigh_values(*packed, n_holding, self.n_columns, rows, self.weights)
+        weigh_values(values.data, values.offsets, n_holding, self.n_columns, rows, self.weights)
         self.n_holding = n_holding
 
     @property
@@ -324,7 +323,7 @@ def query_facts(query: QueryColumn) -> QueryFacts:
     return QueryFacts(
         header=header,
         companions=companions,
-        integers=as_read_only(query.held_integers),
+        integers=query.held_integers,
         n_values=n,
         is_unique=query.is_unique,
         is_number=query.kind in _NUMBER_KINDS,
@@ -369,7 +368,7 @@ def _own_words(name: str, companions: tuple[str, ...]) -> tuple[HeaderWords, NDA
     """Return the header of a query as words, and the hashes of the other headers of its frame."""
     words, hashes = _words_of_frame(companions)
     header = words_of_one(words, companions.index(name)) if name in companions else headers_of([name])
-    return header, hashes[hashes != header.joined[0]]
+    return header, read_only(hashes[hashes != header.joined[0]])
 
 
 def _share_with_letters(query: QueryColumn) -> float:

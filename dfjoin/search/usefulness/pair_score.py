@@ -17,7 +17,6 @@ from dfjoin.kernels.lists.usefulness import (
     TableNumbers,
     score_candidates,
 )
-from dfjoin.kernels.records import as_read_only
 from dfjoin.kernels.texts.header_relations import FrameHeaders, briefs_of
 from dfjoin.kernels.texts.header_words import HeaderWords
 from dfjoin.search.query import QueryColumn
@@ -44,8 +43,8 @@ def score_pair(own: QueryColumn, theirs: QueryColumn, is_shared: NDArray[np.bool
     """
     values = own.values
     weights = np.empty((len(values), N_SUMS), np.int64)
-    packed = as_read_only(values.data), as_read_only(values.offsets)
-    weigh_values(*packed, is_shared.astype(np.int64), n_columns, np.ones(len(values), np.int64), weights)
+    n_holding, n_rows = is_shared.astype(np.int64), np.ones(len(values), np.int64)
+    weigh_values(values.data, values.offsets, n_holding, n_columns, n_rows, weights)
     none = np.zeros(1, np.int64)
     tables = TableNumbers(*_words_of(""), np.array([n_columns]), np.zeros(1), np.zeros(1), none)
     words, briefs = _words_of(theirs.name)
