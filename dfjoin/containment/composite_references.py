@@ -9,14 +9,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dfjoin.containment.key_features import (
-    FEWEST_ROWS,
-    KEY_FEATURES,
-    NEARLY_ALL,
-    KeyCandidates,
-    LakeColumns,
-    compare_pairs,
-)
+from dfjoin.containment.key_features import KEY_FEATURES, NEARLY_ALL, KeyCandidates
+from dfjoin.containment.lake_columns import FEWEST_ROWS, LakeColumns, compare_pairs
 from dfjoin.errors import TableChangedError, TableReadError, warn
 from dfjoin.kernels.lists.usefulness import PLACE
 from dfjoin.search.key_rows import read_values

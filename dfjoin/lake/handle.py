@@ -520,7 +520,7 @@ class Lake:
            table      column key_table key_column
         0  trees  species_id   species         id
         """
-        from dfjoin.containment.join_graph import build_graph
+        from dfjoin.containment.foreign_keys import build_graph
 
         return build_graph(self._snapshot, threshold, min_score, tables)
 

@@ -17,16 +17,10 @@ import numpy as np
 import pandas as pd
 
 import dfjoin
-from dfjoin.containment.join_graph import choose_edges
-from dfjoin.containment.key_features import (
-    KEY_FEATURES,
-    KEY_MODEL_FILE,
-    KeyCandidates,
-    KeyModel,
-    LakeColumns,
-    find_key_pairs,
-    key_features,
-)
+from dfjoin.containment.foreign_keys import choose_edges
+from dfjoin.containment.key_features import KEY_FEATURES, KeyCandidates, find_key_pairs, key_features
+from dfjoin.containment.key_model import KEY_MODEL_FILE, KeyModel
+from dfjoin.containment.lake_columns import LakeColumns
 from tests.benchmarks.relevance import fit_logistic
 
 RIDGE = 4.0

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 import dfjoin
-from dfjoin.containment.join_graph import choose_edges
+from dfjoin.containment.foreign_keys import choose_edges
 from dfjoin.containment.key_features import KeyCandidates
 
 EDGES = ["table", "column", "key_table", "key_column"]

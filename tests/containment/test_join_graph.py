@@ -4,9 +4,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from dfjoin.containment import join_graph
-from dfjoin.containment.join_graph import choose_edges
-from dfjoin.containment.key_features import KeyCandidates, LakeColumns, find_key_pairs
+from dfjoin.containment import foreign_keys
+from dfjoin.containment.foreign_keys import choose_edges
+from dfjoin.containment.key_features import KeyCandidates, find_key_pairs
+from dfjoin.containment.lake_columns import LakeColumns
 from dfjoin.errors import ColumnNotFoundError, InvalidParameterError, TableNotFoundError
 
 KEYS = {
@@ -77,11 +78,11 @@ def test_dates_and_columns_that_a_program_named_refer_to_no_key(build):
 
 def test_scores_do_not_depend_on_how_many_are_scored_at_once(lake, graph, monkeypatch):
     parts = []
-    features = join_graph.key_features
-    monkeypatch.setattr(join_graph, "key_features", lambda c, p: (parts.append(set(p.left)), features(c, p))[1])
+    features = foreign_keys.key_features
+    monkeypatch.setattr(foreign_keys, "key_features", lambda c, p: (parts.append(set(p.left)), features(c, p))[1])
     for n in (1, 3):
         parts.clear()
-        monkeypatch.setattr(join_graph, "_AT_ONCE", n)
+        monkeypatch.setattr(foreign_keys, "_AT_ONCE", n)
         pd.testing.assert_frame_equal(lake.join_graph().candidates, graph.candidates)
         whole = set().union(*parts)
         assert len(whole) == sum(map(len, parts)) > 1, "the pairs of a column are compared with each other: in one part"

@@ -4,7 +4,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from dfjoin.containment.key_features import KEY_FEATURES, LakeColumns, find_key_pairs, key_features, own_roles
+from dfjoin.containment.key_features import KEY_FEATURES, find_key_pairs, key_features, own_roles
+from dfjoin.containment.lake_columns import LakeColumns
 
 
 @pytest.fixture

@@ -4,7 +4,8 @@ import json
 
 import numpy as np
 
-from dfjoin.containment.key_features import KEY_FEATURES, KEY_MODEL_FILE, key_model
+from dfjoin.containment.key_features import KEY_FEATURES
+from dfjoin.containment.key_model import KEY_MODEL_FILE, key_model
 
 
 def features(**values):

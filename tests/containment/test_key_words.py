@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from dfjoin.containment.key_features import find_roles, without_relations
+from dfjoin.containment.lake_columns import find_roles, without_relations
 from dfjoin.kernels.texts.header_words import UNSPECIFIC, NamedColumns
 from dfjoin.values.header_meaning import headers_of
 
