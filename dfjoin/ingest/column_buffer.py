@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -35,11 +36,14 @@ from dfjoin.values.normalize import (
 )
 from dfjoin.values.nulls import NullEvidence
 from dfjoin.values.profile import Profile, merge_profiles, profile_values
+from dfjoin.values.text_batch import SAMPLE_ROWS, TextColumn
 
-_SAMPLE_ROWS = 64
 _SAMPLE_LENGTH = 100
 _OTHER_BYTES = 16 << 10
 """Bytes of the values of a column that is not indexed up to which the catalogue keeps them."""
+
+_FEWEST = 1 << 12
+"""Values that there is room for at first."""
 
 _BYTES_PER_ENTRY = 60  # arrays that sorting and merging hold per entry, beside the value's own bytes
 
@@ -58,32 +62,58 @@ class EntryBuffer:
     def __init__(self, budget: int, scratch: Path) -> None:
         self._budget = budget
         self._scratch = scratch
-        self._parts: list[tuple[int, ValueSet]] = []
-        self._bytes = 0
+        self._forget()
         self._spilled: list[Path] = []
         self.dropped: set[int] = set()
 
+    def _forget(self) -> None:
+        """Hold no values."""
+        self._n = self._n_bytes = 0
+        self._columns: list[int] = []
+        self._counts: list[int] = []
+        self._hashes, self._starts = np.empty(0, np.uint64), np.empty(0, np.int64)
+        self._data = np.empty(0, np.uint8)
+
     def add(self, column: int, values: ValueSet) -> None:
-        """Take the distinct values of a column, or of a part of it."""
-        if len(values) == 0:
+        """Take the distinct values of a column, or of a part of it; they are copied."""
+        n = len(values)
+        if n == 0:
             return
-        self._parts.append((column, values))
-        self._bytes += int(values.offsets[-1]) + _BYTES_PER_ENTRY * len(values)
-        if self._bytes > self._budget:
+        texts = values.packed
+        end, size = self._n + n, int(texts.offsets[-1])
+        if end >= self._hashes.size:
+            self._hashes, self._starts = (_widened(array, end) for array in (self._hashes, self._starts))
+        if self._n_bytes + size + PADDING > self._data.size:
+            self._data = _widened(self._data, self._n_bytes + size + PADDING)
+        self._hashes[self._n : end] = texts.hashes
+        np.add(texts.offsets[:-1], self._n_bytes, out=self._starts[self._n : end])
+        self._data[self._n_bytes : self._n_bytes + size] = texts.data[:size]
+        self._columns.append(column)
+        self._counts.append(n)
+        self._n, self._n_bytes = end, self._n_bytes + size
+        if self._n_bytes + _BYTES_PER_ENTRY * end > self._budget:
             self.spill()
 
     def spill(self) -> None:
         """Write what is held as a sorted run and forget it."""
-        if self._parts:
+        if self._n:
             path = Path(tempfile.mkdtemp(dir=self._scratch)) / "run"
             write_run(path, self._sorted())
             self._spilled.append(path)
 
     def _sorted(self, column_map: NDArray[np.int32] | None = None) -> Run:
         """Make a run of what is held, with column ids as they are or mapped."""
-        parts, self._parts, self._bytes = self._parts, [], 0
-        entries = _entries_of(parts)
-        del parts
+        n = self._n
+        self._starts[n] = self._n_bytes
+        entries = Entries(
+            self._hashes[:n],
+            np.arange(n + 1),
+            np.repeat(np.array(self._columns, np.int32), self._counts),
+            self._starts[:n],
+            np.diff(self._starts[: n + 1]).astype(np.int32),
+            self._data[: self._n_bytes + PADDING],
+        )
+        self._forget()
         release_memory()  # before sorting takes as much again
         if column_map is None:
             column_map = np.arange(int(entries.columns.max(initial=-1)) + 1, dtype=np.int32)
@@ -98,30 +128,19 @@ class EntryBuffer:
             Column as given to `add` → its id in the run, or -1 when it is not to be indexed.
         """
         if not self._spilled:
-            return [self._sorted(column_map)] if self._parts else []
+            return [self._sorted(column_map)] if self._n else []
         runs = [read_run(path) for path in self._spilled]
-        if self._parts:
+        if self._n:
             runs.append(self._sorted())
         chunk = max(1 << 16, self._budget // (2 * _BYTES_PER_ENTRY))
         return list(merge_runs(runs, [column_map] * len(runs), chunk))
 
 
-def _entries_of(parts: list[tuple[int, ValueSet]]) -> Entries:
-    """Put the values of columns one after the other."""
-    sizes = [len(values) for _, values in parts]
-    ends = [0, *(int(values.offsets[-1]) for _, values in parts)]
-    bases = np.cumsum(ends).tolist()
-    data = [values.data[:end] for (_, values), end in zip(parts, ends[1:], strict=True)]
-    starts = [values.offsets[:-1] + base for (_, values), base in zip(parts, bases, strict=False)]
-    lengths = [np.diff(values.offsets) for _, values in parts]
-    return Entries(
-        np.concatenate([np.empty(0, np.uint64), *(values.hashes for _, values in parts)]),
-        np.arange(sum(sizes) + 1),
-        np.repeat(np.array([column for column, _ in parts], np.int32), sizes),
-        np.concatenate([np.empty(0, np.int64), *starts]),
-        np.concatenate([np.empty(0, np.int64), *lengths]).astype(np.int32),
-        np.concatenate([*data, np.zeros(PADDING, np.uint8)]),
-    )
+def _widened(array: NDArray, needed: int) -> NDArray:
+    """Return a copy with room for more than what is needed; room that is not used is not in memory."""
+    wider = np.empty(2 * needed + _FEWEST, array.dtype)
+    wider[: array.size] = array
+    return wider
 
 
 class NotContinued(Exception):
@@ -180,11 +199,24 @@ class ColumnReader:
         self._is_known_null: dict[str, bool] = {}
         self.undecided: Undecided | None = None
         self.packed: tuple[NDArray[np.uint64], int] | None = None
+        self._whole: Profile | None = None
         self._cells = ColumnCells(cells) if cells is not None and self._is_searchable else None
 
-    def add(self, array: pa.Array) -> None:
-        """Take the column's next batch."""
+    def takes_texts(self) -> bool:
+        """Tell whether `add` makes use of texts that are read together with those of other columns."""
+        return self._is_searchable and not self._is_closed
+
+    def add(self, array: pa.Array, read: TextColumn | None = None) -> None:
+        """Take the column's next batch, and what was read of it together with other columns."""
+        is_first = not self._n_rows and not self._parts
+        self._whole = read.profile if read is not None and is_first else None
         self._n_rows += len(array)
+        if read is not None and read.profile is not None and self._cells is None:
+            self._n_null += read.n_null
+            if self._n_samples < self._settings.samples:
+                self._take_samples((text, "") for text in read.samples)
+            self._hold(read.values)
+            return
         if array.null_count == len(array):
             self._n_null += len(array)
             if self._cells is not None:
@@ -203,7 +235,7 @@ class ColumnReader:
             self._widen_range(array)
             return
         try:
-            values = normalize_batch(array, self._settings)
+            values = read.values if read is not None else normalize_batch(array, self._settings)
         except CONVERSION_ERRORS as error:
             self._give_up(f"its values cannot be written as text ({type(error).__name__})")
             self._n_null += array.null_count
@@ -219,10 +251,13 @@ class ColumnReader:
         if self._n_samples < self._settings.samples:
             self._sample(array, values, set(positions))
         texts, classes = values.packed, values.classes
-        if 4 * len(values) < len(array):  # views of arrays with room for a value in every row
+        if read is None and 4 * len(values) < len(array):  # views of arrays with room for a value in every row
             texts = PackedTexts(texts.hashes.copy(), texts.data, texts.offsets.copy())
             classes = classes.copy()
-        values = ValueSet(texts, classes)
+        self._hold(ValueSet(texts, classes))
+
+    def _hold(self, values: ValueSet) -> None:
+        """Keep the values of a batch."""
         if len(values):
             self._parts.append(values)
             self.held += values.data.shape[0] + _BYTES_PER_ENTRY * len(values)
@@ -281,14 +316,19 @@ class ColumnReader:
         """Keep the first distinct values in the file's own spelling; those that may be nulls do not count."""
         rows: dict[int, int] = {}
         n = 0
-        for row, code in enumerate(values.codes[:_SAMPLE_ROWS].tolist()):
+        for row, code in enumerate(values.codes[:SAMPLE_ROWS].tolist()):
             if code >= 0 and code not in rows:
                 rows[code] = row
                 n += code not in doubtful
                 if n == self._settings.samples:
                     break
-        for code, text in zip(rows, _spellings(array, rows, values), strict=True):
-            self._samples.setdefault(text[:_SAMPLE_LENGTH], values.value(code) if code in doubtful else "")
+        texts = zip(rows, _spellings(array, rows, values), strict=True)
+        self._take_samples((text, values.value(code) if code in doubtful else "") for code, text in texts)
+
+    def _take_samples(self, texts: Iterable[tuple[str, str]]) -> None:
+        """Keep some texts, each with the value that it is if that may be a null."""
+        for text, null in texts:
+            self._samples.setdefault(text[:_SAMPLE_LENGTH], null)
         self._n_samples = sum(not null for null in self._samples.values())
 
     def _compact(self) -> None:
@@ -366,7 +406,9 @@ class ColumnReader:
         if is_read and held.classes.max(initial=0) >= DAY_MONTH_YEAR:
             values = read_dates(replace(held, codes=np.arange(len(held), dtype=np.int32)), self._settings)
         nulls = {*self._null_rows} if is_part else set(values.nulls)
-        profile = merge_profiles([profile_values(values, self.type), *self._spilled])
+        profile = self._whole
+        if profile is None or values is not united or self._spilled:
+            profile = merge_profiles([profile_values(values, self.type), *self._spilled])
         if self._reason:
             profile = Profile("binary", 0, False, 0, 0, "", "")
         is_indexed = self._is_searchable and not self._is_closed if is_part else profile.is_indexable

@@ -25,6 +25,7 @@ from dfjoin.values.normalize import (
 )
 from dfjoin.values.nulls import NullEvidence
 from dfjoin.values.profile import Profile, kind_of, merge_profiles
+from dfjoin.values.text_batch import TextColumn
 
 
 def is_wanted_table(name: str, settings: IndexSettings) -> bool:
@@ -96,7 +97,11 @@ class LeftOutColumn:
             return False  # whether a text is a null is known by all values
         return not self._is_text or any(part.kind == "text" for part in self._parts)
 
-    def add(self, array: pa.Array) -> None:
+    def takes_texts(self) -> bool:
+        """Return False: no value is kept."""
+        return False
+
+    def add(self, array: pa.Array, _: TextColumn | None = None) -> None:
         """Take the column's next batch."""
         self._n_rows += len(array)
         self._n_null += array.null_count

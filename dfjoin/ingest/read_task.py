@@ -33,6 +33,7 @@ from dfjoin.sources.table_reader import TableReader
 from dfjoin.types import Dialect, IndexSettings, TableSource
 from dfjoin.values.frames import NOT_INDEXED
 from dfjoin.values.normalize import ValueSet
+from dfjoin.values.text_batch import TextColumn, normalize_texts
 
 
 @dataclass(frozen=True)
@@ -313,8 +314,10 @@ def _read_table(
             if not readers:
                 readers = _readers(name, feed.names, list(batch.schema), settings, cells, keeps_values)
                 _resume(feed, readers, settings, buffer, first)
-            for reader, array in zip(readers, batch.columns, strict=True):
-                reader.add(array)
+            columns = batch.columns
+            texts = _texts_of(readers, columns, settings, cells is not None)
+            for reader, array, read in zip(readers, columns, texts, strict=True):
+                reader.add(array, read)
             n_rows += batch.num_rows
             _spill_above_budget(readers, settings, buffer, first)
     except TableReadError:
@@ -339,6 +342,17 @@ def _read_table(
         collected.columns.append({"table": table, **record})
     collected.tables.append({**feed.record, "n_rows": n_rows, "n_columns": len(feed.names) + len(feed.left_out)})
     return n_rows
+
+
+def _texts_of(
+    readers: Sequence[ColumnReader | LeftOutColumn], columns: list[pa.Array], settings: IndexSettings, with_rows: bool
+) -> list[TextColumn | None]:
+    """Read the texts of a batch together, of the columns whose readers take these."""
+    taken = [i for i, reader in enumerate(readers) if reader.takes_texts()]
+    found: list[TextColumn | None] = [None] * len(columns)
+    for i, read in zip(taken, normalize_texts([columns[i] for i in taken], settings, with_rows), strict=True):
+        found[i] = read
+    return found
 
 
 def _spill_above_budget(

@@ -33,7 +33,7 @@ from dfjoin.values.unicode import ascii_table, fold_table, identity_table, norma
 
 PADDING = 8
 """Bytes behind the last value: kernels load eight bytes at a time."""
-_NO_CODES = np.empty(0, np.int32)
+NO_CODES = np.empty(0, np.int32)
 
 
 class PackedTexts(NamedTuple):
@@ -102,7 +102,7 @@ class ValueSet:
 
     texts: PackedTexts | WrittenIntegers
     classes: NDArray[np.int8]
-    codes: NDArray[np.int32] = field(default_factory=lambda: _NO_CODES)
+    codes: NDArray[np.int32] = field(default_factory=lambda: NO_CODES)
     date_order: str = ""
     nulls: tuple[str, ...] = ()
 
@@ -159,7 +159,7 @@ class ValueSet:
 
     def without_rows(self) -> ValueSet:
         """Return the values alone."""
-        return replace(self, codes=_NO_CODES)
+        return self if self.codes is NO_CODES else replace(self, codes=NO_CODES)
 
     def row_counts(self) -> NDArray[np.int64]:
         """Count the rows of each value; int64, shape (n_values,)."""
@@ -232,24 +232,25 @@ _SHORT_BYTES = 1 << 15
 """Up to so many bytes a copy that Python looks at takes less time than calls of numpy."""
 
 
-def _new_table(n: int, n_bytes: int) -> strings.ValueTable:
-    """Make an empty table for n values, with so many bytes of room."""
+def new_table(n: int, n_bytes: int, n_rows: int) -> strings.ValueTable:
+    """Make an empty table for n values, with so many bytes of room, and slots for those of so many rows."""
     offsets = np.empty(n + 1, np.int64)
     offsets[0] = 0
-    slots, hashes = np.zeros(table_size(n), np.uint64), np.empty(n, np.uint64)
+    slots, hashes = np.zeros(table_size(n_rows), np.uint64), np.empty(n, np.uint64)
     return strings.ValueTable(
         np.empty(n_bytes, np.uint8), slots, hashes, offsets, np.empty(n, np.int8), np.zeros(1, np.int64)
     )
 
 
-def _new_block() -> strings.Block:
+def new_block() -> strings.Block:
+    """Make the scratch of `add_text`."""
     n = strings.BLOCK
     recent = np.full(strings.RECENT, -1)
     sources = np.empty(n, np.int64)
     return strings.Block(np.empty(n + 1, np.int64), np.empty(n, np.int8), np.empty(n, np.uint64), sources, recent)
 
 
-def _text_of(array: pa.Array) -> strings.Text:
+def text_of(array: pa.Array) -> strings.Text:
     """View an Arrow string array as the kernel takes it: read-only, offsets of 64 bits."""
     bitmap, starts_buffer, data_buffer = array.buffers()
     n = len(array)
@@ -268,12 +269,12 @@ def _text_of(array: pa.Array) -> strings.Text:
 def distinct_values(array: pa.Array, seed: int, null_hashes: NDArray[np.uint64]) -> ValueSet:
     """Run the kernel over one Arrow string array; hand the rest to Python."""
     n = len(array)
-    text = _text_of(array)
+    text = text_of(array)
     raw_bytes = int(text.starts[-1]) - int(text.starts[0])
-    table = _new_table(n, raw_bytes * 2 + 32 * n + 64)
+    table = new_table(n, raw_bytes * 2 + 32 * n + 64, n)
     codes = np.empty(n, np.int32)
-    rules = strings.TextRules(fold_table() if _has_high_bytes(text) else ascii_table(), null_hashes)
-    strings.add_text(text, array.offset, rules, np.uint64(seed), table, codes, _new_block())
+    rules = rules_for(text, null_hashes)
+    strings.add_text(text, array.offset, rules, np.uint64(seed), table, codes, new_block())
     if table.size[0] < n:  # else every row brought a value of its own: none can be deferred
         _add_deferred(array, codes, rules, seed, table)
     return _values_of(table, codes)
@@ -288,6 +289,11 @@ def _values_of(table: strings.ValueTable, codes: NDArray[np.int32]) -> ValueSet:
         data = data[: end + PADDING].copy()
     texts = PackedTexts(table.hashes[:size], data, table.offsets[: size + 1])
     return ValueSet(texts, table.classes[:size], codes)
+
+
+def rules_for(text: strings.Text, null_hashes: NDArray[np.uint64]) -> strings.TextRules:
+    """Return the rules for some texts: ASCII needs no table of all code points."""
+    return strings.TextRules(fold_table() if _has_high_bytes(text) else ascii_table(), null_hashes)
 
 
 def _has_high_bytes(text: strings.Text) -> bool:
@@ -315,7 +321,7 @@ def _add_deferred(
     new_codes = np.empty(len(raw), np.int32)
     text = strings.Text(data, starts, _NO_BITMAP)
     rules = rules._replace(fold_table=identity_table())
-    strings.add_text(text, 0, rules, np.uint64(seed), table, new_codes, _new_block())
+    strings.add_text(text, 0, rules, np.uint64(seed), table, new_codes, new_block())
     codes[rows] = new_codes[encoded.indices.to_numpy()]
 
 
@@ -361,11 +367,11 @@ def distinct_packed(
 ) -> ValueSet:
     """Make a ValueSet of packed canonical values that may repeat; without those of the null hashes."""
     n = offsets.shape[0] - 1
-    table = _new_table(n, int(offsets[-1]) + 32 * n + 64)
+    table = new_table(n, int(offsets[-1]) + 32 * n + 64, n)
     codes = np.empty(n, np.int32)
     rules = strings.TextRules(identity_table(), null_hashes)
     text = strings.Text(data, offsets, _NO_BITMAP)
-    strings.add_text(text, 0, rules, np.uint64(seed), table, codes, _new_block())
+    strings.add_text(text, 0, rules, np.uint64(seed), table, codes, new_block())
     return _values_of(table, codes)
 
 
@@ -419,7 +425,7 @@ def normalize_column(array: pa.Array | pa.ChunkedArray, settings: IndexSettings)
 
 
 @lru_cache(maxsize=8)
-def _null_table(seed: int) -> NDArray[np.uint64]:
+def null_table(seed: int) -> NDArray[np.uint64]:
     """Return the hash table of the texts that may be nulls, as `find_hashes` takes it."""
     packed, offsets = pack_strings(list(NULL_TEXTS))  # canonical already: no table of all code points is made for them
     hashes = distinct_packed(packed, offsets, seed, _NO_HASHES).hashes
@@ -437,7 +443,7 @@ def null_codes(values: ValueSet, settings: IndexSettings) -> NDArray[np.int64]:
     if not settings.null_evidence or not len(values) or values.integers is not None:  # none of `NULL_TEXTS` is a number
         return _NOWHERE
     found = np.empty(len(NULL_TEXTS), np.int64)
-    return found[: find_hashes(values.hashes, _null_table(settings.hash_seed), found)]
+    return found[: find_hashes(values.hashes, null_table(settings.hash_seed), found)]
 
 
 def drop_nulls(values: ValueSet, positions: NDArray[np.int64], evidence: NullEvidence) -> ValueSet:

@@ -21,7 +21,9 @@ from dfjoin.values.normalize import ValueSet
 INDEXED_KINDS = ("text", "integer", "decimal", "date")
 """Kinds of column that are indexed by default, from two distinct values on."""
 
-_MAX_TEXT = 100
+MAX_TEXT = 100
+"""Characters that a profile has of a text."""
+
 _TOO_LARGE = 10**18
 _INTEGERS = 1 << spellings.INTEGER
 _NUMBERS = _INTEGERS | 1 << spellings.NUMBER
@@ -153,7 +155,7 @@ def profile_values(values: ValueSet, type_: pa.DataType, has_texts: bool = True)
     if not has_texts:
         return Profile(kind, len(values), False, 0, 0, "", "")
     first, last = spellings.text_range(values.data, values.offsets)
-    low, high = (values.value(int(i))[:_MAX_TEXT] if i >= 0 else "" for i in (first, last))
+    low, high = (values.value(int(i))[:MAX_TEXT] if i >= 0 else "" for i in (first, last))
     return Profile(kind, len(values), False, 0, 0, low, high)
 
 
@@ -185,7 +187,7 @@ def _float_range(values: ValueSet) -> tuple[str, str]:
 
 def _number_text(text: str, number: float) -> str:
     """Return the text of a number, in scientific spelling if it is long."""
-    return text if len(text) <= _MAX_TEXT else repr(float(number))
+    return text if len(text) <= MAX_TEXT else repr(float(number))
 
 
 def merge_profiles(parts: list[Profile]) -> Profile:
@@ -207,7 +209,7 @@ def merge_profiles(parts: list[Profile]) -> Profile:
     if has_range:
         low, high = str(smallest), str(largest)
     total = sum(part.cardinality for part in parts)
-    if 0 < len(low) < _MAX_TEXT and low == high and kind != "float":
+    if 0 < len(low) < MAX_TEXT and low == high and kind != "float":
         total = 1  # the same value in every part
     return Profile(kind, total, has_range, smallest, largest, low, high)
 

@@ -274,11 +274,11 @@ def _fold(data, start, end, fold_table, out, begin):
 
 
 @njit_inlined
-def _insert(table, size, begin, end, h, null_hashes):
+def _insert(table, base, size, begin, end, h, null_hashes):
     """Enter the canonical value ``data[begin:end]``; return its code: `size` if it is a new one, a known one, or null.
 
-    A slot holds the upper half of the hash and the code + 1, so that most comparisons end there.
-    A new value is moved down to the end of the values kept so far.
+    A slot holds the upper half of the hash and the code + 1, so that most comparisons end there; codes below `base` are
+    those of another column, and their slots free. A new value is moved down to the end of the values kept so far.
     """
     data, slots, offsets = table.data, table.slots, table.offsets
     length = end - begin
@@ -286,7 +286,7 @@ def _insert(table, size, begin, end, h, null_hashes):
     slot = np.int64(h) & mask
     tag = h & _UPPER
     held = slots[slot]
-    while held != 0:
+    while np.int64(held & _LOWER) > base:
         if held & _UPPER == tag:
             code = np.int64(held & _LOWER) - 1
             known = offsets[code]
@@ -339,14 +339,40 @@ def add_text(text, first, rules, seed, table, codes, block):
     O(bytes), one pass. Source of the canonical form: the normalisation of the index settings. Most columns repeat
     their values: a row whose bytes are those of a recent one has its code. Where that is rare it is given up.
     """
+    table.size[0] = add_rows((0, text.starts.shape[0] - 1), text, first, rules, seed, table, 0, codes, block)
+
+
+@njit_inner
+def add_rows(rows, text, first, rules, seed, table, base, codes, block):
+    """Add the rows of one column, whose values begin at `base` in the table.
+
+    Parameters
+    ----------
+    rows : tuple of (int, int)
+        The first row of the column, and the one behind its last.
+    text, first, rules, seed, table, codes, block
+        As of `add_text`; codes count from `base`.
+    base : int
+        Values of other columns that stand in the table before.
+
+    Returns
+    -------
+    int
+        Values in the table.
+
+    Notes
+    -----
+    O(bytes).
+    """
     data, starts, validity = text
     out = table.data
-    n = starts.shape[0] - 1
+    begin_row, n = rows
     mask = np.int64(table.slots.shape[0] - 1)
     n_known, size = 0, table.size[0]
-    for first_row in range(0, n, BLOCK):
+    for first_row in range(begin_row, n, BLOCK):
         last_row = min(n, first_row + BLOCK)
-        is_repeating = first_row < _TRIAL_ROWS or n_known * 8 >= first_row
+        n_before = first_row - begin_row
+        is_repeating = n_before < _TRIAL_ROWS or n_known * 8 >= n_before
         block.ends[0] = table.offsets[size]
         for row in range(first_row, last_row):
             i = row - first_row
@@ -361,7 +387,7 @@ def add_text(text, first, rules, seed, table, codes, block):
             block.sources[i] = -1
             if is_repeating and starts[row] + 8 <= data.shape[0]:
                 source = _note_row(data, starts, row, block.recent)
-                if source >= 0:
+                if source >= begin_row:
                     block.sources[i] = source
                     n_known += 1
                     continue
@@ -383,12 +409,12 @@ def add_text(text, first, rules, seed, table, codes, block):
             if codes[row] == 0 and block.sources[i] >= 0:
                 codes[row] = codes[block.sources[i]]
             elif codes[row] == 0:
-                code = _insert(table, size, block.ends[i], block.ends[i + 1], block.hashes[i], rules.null_hashes)
+                code = _insert(table, base, size, block.ends[i], block.ends[i + 1], block.hashes[i], rules.null_hashes)
                 if code == size:
                     table.classes[code] = block.classes[i]
                     size += 1
-                codes[row] = code
-    table.size[0] = size
+                codes[row] = code - base if code >= 0 else code
+    return size
 
 
 @njit_inner
