@@ -56,7 +56,7 @@ class AcceptedMatches:
     curve: tuple[tuple[float, float], ...] = ()
 
 
-def accept_matches(problem: Problem, model: MatchModel, precision: float, is_one_to_one: bool) -> AcceptedMatches:
+def accept_matches(problem: Problem, model: MatchModel, precision: float) -> AcceptedMatches:
     """Accept as many matches as the precision allows that was asked for.
 
     Parameters
@@ -64,8 +64,6 @@ def accept_matches(problem: Problem, model: MatchModel, precision: float, is_one
     problem : Problem
     model : MatchModel
     precision : float
-    is_one_to_one : bool
-        Keep one target for each reference text, and none for one that is taken.
 
     Returns
     -------
@@ -98,9 +96,6 @@ def accept_matches(problem: Problem, model: MatchModel, precision: float, is_one
     threshold, error = float(unmoved[chosen[-1]]), float(errors[chosen[-1]])
     chosen = np.sort(chosen)
     n_right = float(chances.sum())
-    if is_one_to_one:
-        is_free = ~np.isin(targets.partners[chosen], problem.taken)
-        chosen = keep_best(chosen[is_free], targets.partners, chances)
     recall = min(1.0, chosen.size * (1.0 - error) / max(n_right, 1.0))
     reason = f"{chosen.size} of {chances.size} texts joined, estimated precision {1.0 - error:.1%}"
     curve = _curve(chances, errors)
@@ -203,27 +198,6 @@ def _known_errors(
     n_wrong = np.append(0, np.cumsum(~is_right[order]))
     n_above = np.maximum(np.searchsorted(-known[order], -chances, side="right"), MANY)
     return np.asarray(n_wrong[n_above] / n_above)
-
-
-def keep_best(chosen: NDArray[np.int64], partners: NDArray[np.int32], scores: NDArray[np.float64]) -> NDArray[np.int64]:
-    """Keep for each partner the text of highest score, of equals the first.
-
-    Parameters
-    ----------
-    chosen : ndarray of int64
-        Numbers of texts, ascending.
-    partners : ndarray of int32
-    scores : ndarray of float64
-        Of all texts.
-
-    Returns
-    -------
-    ndarray of int64
-        Ascending.
-    """
-    order = np.lexsort((-scores[chosen], partners[chosen]))
-    _, first = np.unique(partners[chosen][order], return_index=True)
-    return np.sort(chosen[order[first]])
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 
 from dfjoin._validation import check_fraction
 from dfjoin.errors import InvalidParameterError, InvalidTypeError
-from dfjoin.fuzzy.accept_matches import AcceptedMatches, accept_matches, chances_of, expand, keep_best
+from dfjoin.fuzzy.accept_matches import AcceptedMatches, accept_matches, chances_of, expand
 from dfjoin.fuzzy.column_weights import ColumnWeights, KeyParts
 from dfjoin.fuzzy.match_model import published_model
 from dfjoin.fuzzy.match_problem import KnownPairs, Problem, is_left_reference, set_up
@@ -27,8 +27,6 @@ def find_fuzzy(
     *,
     precision: float = 0.95,
     known: KnownPairs | None = None,
-    is_one_to_one: bool = False,
-    seed: int = 0,
 ) -> FuzzyJoin:
     """Join two columns of strings by similarity, at a precision that is estimated without labels.
 
@@ -48,10 +46,6 @@ def find_fuzzy(
         Left and right rows that are joined already, for instance by a program. Their query rows are not
         joined again; they serve as examples, and those of them that the nearest text contradicts count
         as errors.
-    is_one_to_one : bool, default False
-        Join each reference text to one query text only, the best.
-    seed : int, default 0
-        Chooses the reference texts whose neighbours are looked at where there are more than 10,000.
 
     Returns
     -------
@@ -74,7 +68,8 @@ def find_fuzzy(
     columns, once (`dfjoin.fuzzy.match_model`), and knows these columns by what their wrong pairs look like
     (`dfjoin.fuzzy.match_evidence`); the first constraint, one partner for each text, is evidence in degrees (how
     much nearer the nearest is than the next one, and than other texts are to it) and holds strictly in the
-    result; the second is `is_one_to_one`. Likeness looks at the first 2,000 characters of a text
+    result; the second, one partner for each reference text, is left out: two spellings of one thing are two texts.
+    Likeness looks at the first 2,000 characters of a text
     (fewer where a column has more than 15 million in all: `dfjoin.fuzzy.texts.cut_texts`), at 24 words of them in
     their order, and at words and 3-grams rarest first. `dfjoin.fuzzy.match_problem.is_left_reference`
     chooses the reference.
@@ -102,13 +97,13 @@ def find_fuzzy(
             f"than {ENOUGH}"
         )
     model = published_model()
-    problem = set_up(reference, query, known_rows, model, seed, _parts(side, columns))
+    problem = set_up(reference, query, known_rows, model, _parts(side, columns))
     if problem.target_texts.size == 0:
         return _no_join("no text is left to join")
-    accepted = accept_matches(problem, model, precision, is_one_to_one)
+    accepted = accept_matches(problem, model, precision)
     if accepted.chosen.size == 0:
         return _no_join(accepted.reason)
-    settings = FuzzySettings(side, accepted.threshold, float(precision), is_one_to_one, seed, problem.weights)
+    settings = FuzzySettings(side, accepted.threshold, float(precision), problem.weights)
     return _write_pairs(problem, accepted, settings)
 
 
@@ -154,13 +149,10 @@ def apply_fuzzy(
     model = published_model()
     parts = _parts(settings.reference, columns, settings.weights)
     parts = None if settings.weights is None else parts  # nothing was learned of the columns, nothing is now
-    problem = set_up(reference, query, known_rows, model, settings.seed, parts)
+    problem = set_up(reference, query, known_rows, model, parts)
     targets = problem.targets
     scores = chances_of(model, targets)
     chosen = np.flatnonzero((scores >= settings.threshold) & (targets.partners >= 0))
-    if settings.is_one_to_one:
-        is_free = ~np.isin(targets.partners[chosen], problem.taken)
-        chosen = keep_best(chosen[is_free], targets.partners, scores)
     if chosen.size == 0:
         return _no_join("no text is as near to one of the other column as the threshold asks")
     errors = np.full(chosen.size, 1.0 - settings.precision)

@@ -180,12 +180,12 @@ class _Neighbourhood(NamedTuple):
     nearest: NDArray[np.float64]
 
 
-def draw_sample(n: int, seed: int) -> NDArray[np.int64]:
+def draw_sample(n: int) -> NDArray[np.int64]:
     """Draw at most `MAX_SAMPLE` of n texts.
 
     Parameters
     ----------
-    n, seed : int
+    n : int
 
     Returns
     -------
@@ -194,10 +194,10 @@ def draw_sample(n: int, seed: int) -> NDArray[np.int64]:
     """
     if n <= MAX_SAMPLE:
         return np.arange(n)
-    return np.sort(np.random.default_rng(seed).choice(n, MAX_SAMPLE, replace=False))
+    return np.sort(np.random.default_rng(0).choice(n, MAX_SAMPLE, replace=False))
 
 
-def gather(columns: TokenizedColumns, model: MatchModel, seed: int = 0) -> tuple[Evidence, TextPairs]:
+def gather(columns: TokenizedColumns, model: MatchModel) -> tuple[Evidence, TextPairs]:
     """Collect the evidence of all query texts.
 
     Parameters
@@ -205,8 +205,6 @@ def gather(columns: TokenizedColumns, model: MatchModel, seed: int = 0) -> tuple
     columns : TokenizedColumns
     model : MatchModel
         Its likeness chooses the nearest reference text.
-    seed : int, default 0
-        Chooses the reference texts that stand for all, where there are more than 10,000.
 
     Returns
     -------
@@ -227,12 +225,12 @@ def gather(columns: TokenizedColumns, model: MatchModel, seed: int = 0) -> tuple
     O(texts × 20 candidates), bounded by the budgets of `find_candidates`; memory 40 MB, 16 bytes a candidate and 100
     bytes a left-over word of the five most alike ones.
     """
-    around = _look_around(columns, model, seed)
+    around = _look_around(columns, model)
     n = len(columns.query)
     ranked = rank_candidates(columns, model, around.rules)
     near = _weigh_near(columns, model, ranked)
     best = _measure_nearest(columns, around.rules, near)
-    around = _look_around_partners(columns, model, around, best.pairs.others, seed)
+    around = _look_around_partners(columns, model, around, best.pairs.others)
     context = _context(columns, around, best, _best_other(ranked, best.pairs))
     found = Evidence(np.full(n, -1, np.int32), np.ones(n), np.zeros((n, len(EVIDENCE_NAMES))))
     texts = best.pairs.rows
@@ -323,10 +321,10 @@ def _measure_in_batches(
     return np.concatenate(run_batches(lambda at: work(TextPairs(pairs.rows[at], pairs.others[at])), batches))
 
 
-def _look_around(columns: TokenizedColumns, model: MatchModel, seed: int) -> _Neighbourhood:
+def _look_around(columns: TokenizedColumns, model: MatchModel) -> _Neighbourhood:
     """Compare a sample of reference texts with their neighbours: rules first, then likeness."""
     reference = columns.reference
-    batches = cut_batches(reference, draw_sample(len(reference), seed))
+    batches = cut_batches(reference, draw_sample(len(reference)))
     found = run_batches(lambda texts: find_candidates(columns, reference, texts), batches)
     rules = learn_rules(columns, TextPairs(*(np.concatenate(side) for side in zip(*found, strict=True))))
     nearest = np.full(len(reference), _FAR)
@@ -342,10 +340,10 @@ def _look_around(columns: TokenizedColumns, model: MatchModel, seed: int) -> _Ne
 
 
 def _look_around_partners(
-    columns: TokenizedColumns, model: MatchModel, around: _Neighbourhood, partners: NDArray[np.int32], seed: int
+    columns: TokenizedColumns, model: MatchModel, around: _Neighbourhood, partners: NDArray[np.int32]
 ) -> _Neighbourhood:
     """Compare the partners that the sample does not hold with their neighbours, too."""
-    sample = draw_sample(len(columns.reference), seed)
+    sample = draw_sample(len(columns.reference))
     missing = np.setdiff1d(partners, sample).astype(np.int64)
     nearest = around.nearest.copy()
     if missing.size:

@@ -36,8 +36,6 @@ class Problem:
         Of the query texts whose partners are known.
     is_known_right : ndarray of bool, shape (n_known,)
         Whether the nearest reference text is a known partner.
-    taken : ndarray of int64
-        Reference texts that are known partners.
     weights : tuple of tuple of float, or None
         What the columns of a composite key say; None for other keys, or if too few matches are expected.
     """
@@ -48,7 +46,6 @@ class Problem:
     target_texts: NDArray[np.int64]
     known: Evidence
     is_known_right: NDArray[np.bool_]
-    taken: NDArray[np.int64]
     weights: ColumnWeights | None = None
 
 
@@ -72,7 +69,7 @@ def is_left_reference(left: Texts, right: Texts) -> bool:
 
 
 def set_up(
-    reference: Texts, query: Texts, known: KnownPairs, model: MatchModel, seed: int, parts: KeyParts | None = None
+    reference: Texts, query: Texts, known: KnownPairs, model: MatchModel, parts: KeyParts | None = None
 ) -> Problem:
     """Gather the evidence on two columns.
 
@@ -82,7 +79,6 @@ def set_up(
     known : pair of ndarray of int64
         Rows of the reference and of the query that are joined already.
     model : MatchModel
-    seed : int
     parts : KeyParts, optional
         The columns of a composite key.
 
@@ -91,7 +87,7 @@ def set_up(
     Problem
     """
     columns = prepare(reference, query)
-    evidence, near = gather(columns, model, seed)
+    evidence, near = gather(columns, model)
     weights = None
     if parts is None:
         evidence = _without_other_numbers(columns, evidence)
@@ -111,7 +107,6 @@ def set_up(
         target_texts=target_texts,
         known=evidence.take(known_texts),
         is_known_right=is_right,
-        taken=np.unique(partner),
         weights=weights,
     )
 

@@ -30,10 +30,6 @@ class FuzzySettings:
         Least probability of a pair that is joined.
     precision : float
         The precision that was asked for.
-    is_one_to_one : bool
-        Whether each reference text is joined at most once.
-    seed : int
-        Chose the sample of the reference whose neighbours were looked at.
     weights : tuple of tuple of float, or None
         What the columns of a composite key say, by level; None for a key of one column.
     """
@@ -41,19 +37,11 @@ class FuzzySettings:
     reference: Literal["left", "right"]
     threshold: float
     precision: float
-    is_one_to_one: bool
-    seed: int
     weights: ColumnWeights | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Return the settings as plain JSON values."""
-        held = {
-            "reference": self.reference,
-            "threshold": self.threshold,
-            "precision": self.precision,
-            "is_one_to_one": self.is_one_to_one,
-            "seed": self.seed,
-        }
+        held = {"reference": self.reference, "threshold": self.threshold, "precision": self.precision}
         return held if self.weights is None else held | {"weights": [list(column) for column in self.weights]}
 
     @classmethod
@@ -70,15 +58,9 @@ class FuzzySettings:
         reference = values.get("reference")
         if reference not in ("left", "right"):
             raise InvalidParameterError(f'`reference` of likeness must be "left" or "right", got {show(reference)}')
-        seed, is_one_to_one = values.get("seed"), values.get("is_one_to_one")
-        if type(seed) is not int or not 0 <= seed < 2**63 or type(is_one_to_one) is not bool:
-            raise InvalidParameterError(
-                "`seed` of likeness must be an integer from 0 to 2^63, and `is_one_to_one` true or false, got "
-                f"{show(seed)} and {show(is_one_to_one)}"
-            )
         weights = _weights(values.get("weights"))
         numbers = _number(values, "threshold"), _number(values, "precision")
-        return cls(reference, *numbers, is_one_to_one, seed, weights)
+        return cls(reference, *numbers, weights)
 
 
 def _number(values: Mapping[str, Any], key: str) -> float:

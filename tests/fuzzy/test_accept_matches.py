@@ -9,7 +9,6 @@ from dfjoin.fuzzy.accept_matches import (
     chances_of,
     choose_likeliest,
     expand,
-    keep_best,
     move_odds,
     odds_shift,
 )
@@ -19,14 +18,6 @@ from dfjoin.fuzzy.match_problem import Problem
 from dfjoin.fuzzy.texts import fold_texts
 
 NOTHING = np.empty(0, np.int64)
-
-
-@given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3)), min_size=1, max_size=8))
-def test_the_best_of_each_partner_is_kept(texts):
-    partners, scores = np.array([p for p, _ in texts], np.int32), np.array([s for _, s in texts], float)
-    kept = keep_best(np.arange(len(texts)), partners, scores)
-    expected = {min((i for i, t in enumerate(texts) if t[0] == p), key=lambda i: -texts[i][1]) for p, _ in texts}
-    assert kept.tolist() == sorted(expected)
 
 
 VALUES = st.lists(st.sampled_from(["a", "b", "c", None]), max_size=6)
@@ -62,7 +53,7 @@ def evidence(chances, partners=None):
     return Evidence(partners, np.zeros(n), values)
 
 
-def problem(targets, known=(), is_known_right=(), taken=()):
+def problem(targets, known=(), is_known_right=()):
     texts = fold_texts(pa.array([str(i) for i in range(200)]))
     return Problem(
         reference=texts,
@@ -71,7 +62,6 @@ def problem(targets, known=(), is_known_right=(), taken=()):
         target_texts=np.arange(len(targets)),
         known=evidence(known),
         is_known_right=np.array(is_known_right, bool),
-        taken=np.array(taken, np.int64),
     )
 
 
@@ -80,7 +70,7 @@ MODEL = MatchModel({}, 0.0, {}, (Term(EVIDENCE_NAMES[0], np.array([-20.0, 20.0])
 
 def test_matches_are_taken_while_enough_of_them_are_right_by_estimate():
     chances = np.array([0.99] * 60 + [0.5] * 3 + [0.01] * 40)
-    found = accept_matches(problem(evidence(chances.tolist())), MODEL, 0.96, False)
+    found = accept_matches(problem(evidence(chances.tolist())), MODEL, 0.96)
     assert found.chosen.tolist() == list(range(63))
     assert found.threshold == pytest.approx(0.5), "as the model gives it, so that other rows can be held to it"
     moved = move_odds(chances, odds_shift(chances))
@@ -91,22 +81,14 @@ def test_matches_are_taken_while_enough_of_them_are_right_by_estimate():
 
 
 def test_nothing_is_joined_where_no_pair_is_likely_enough():
-    found = accept_matches(problem(evidence([0.4] * 9)), MODEL, 0.95, False)
+    found = accept_matches(problem(evidence([0.4] * 9)), MODEL, 0.95)
     assert found.chosen.size == 0
     assert "at best 40.0% of the pairs would be right, and 95.0% are asked for" in found.reason
 
 
 def test_a_text_without_a_partner_is_never_joined():
-    found = accept_matches(problem(evidence([0.9, 0.9], [0, -1])), MODEL, 0.0, False)
+    found = accept_matches(problem(evidence([0.9, 0.9], [0, -1])), MODEL, 0.0)
     assert found.chosen.tolist() == [0]
-
-
-def test_one_to_one_leaves_out_partners_that_are_taken():
-    partners = [0, 0, *range(2, 60)]
-    found = accept_matches(problem(evidence([0.98] + [0.99] * 59, partners), taken=[5]), MODEL, 0.9, True)
-    assert 0 not in found.chosen
-    assert {1, 2} <= set(found.chosen.tolist())
-    assert 5 not in found.chosen
 
 
 def test_known_pairs_that_the_nearest_text_contradicts_count_as_errors():
@@ -114,32 +96,32 @@ def test_known_pairs_that_the_nearest_text_contradicts_count_as_errors():
     right = problem(targets, [0.99] * 20, [True] * 20)
     wrong = problem(targets, [0.99] * 20, [True] * 18 + [False] * 2)
     few = problem(targets, [0.99] * 19, [False] * 19)
-    assert accept_matches(right, MODEL, 0.95, False).chosen.size == 60
-    refused = accept_matches(wrong, MODEL, 0.95, False)
+    assert accept_matches(right, MODEL, 0.95).chosen.size == 60
+    refused = accept_matches(wrong, MODEL, 0.95)
     assert refused.chosen.size == 0
     assert "at best 90.0% of the pairs would be right, and 95.0% are asked for" in refused.reason
-    assert accept_matches(few, MODEL, 0.95, False).chosen.size == 60
+    assert accept_matches(few, MODEL, 0.95).chosen.size == 60
 
 
 def test_one_known_pair_that_is_wrong_is_one_of_twenty_however_probable_it_is():
     targets = evidence([0.99] * 60)
     known = problem(targets, [0.999] + [0.9] * 19, [False] + [True] * 19)
-    assert accept_matches(known, MODEL, 0.94, False).chosen.size == 60
-    assert accept_matches(known, MODEL, 0.96, False).chosen.size == 0
+    assert accept_matches(known, MODEL, 0.94).chosen.size == 60
+    assert accept_matches(known, MODEL, 0.96).chosen.size == 0
 
 
 def test_pairs_that_are_rather_wrong_are_not_joined_whatever_room_the_others_leave():
     chances = evidence([0.999] * 95 + [0.15] * 3)
-    assert accept_matches(problem(chances), MODEL, 0.9, False).chosen.size == 95
-    assert accept_matches(problem(chances), MODEL, 0.1, False).chosen.size == 98, "less was asked for"
+    assert accept_matches(problem(chances), MODEL, 0.9).chosen.size == 95
+    assert accept_matches(problem(chances), MODEL, 0.1).chosen.size == 98, "less was asked for"
 
 
 def test_columns_of_a_composite_key_add_to_the_log_odds():
     whole = evidence([0.5] * 60)
     agreed = Evidence(whole.partners, whole.distances, whole.values, np.full(60, 4.0))
     assert chances_of(MODEL, agreed) == pytest.approx(np.full(60, 1 / (1 + np.exp(-4.0))))
-    assert accept_matches(problem(agreed), MODEL, 0.95, False).chosen.size == 60
-    assert accept_matches(problem(whole), MODEL, 0.95, False).chosen.size == 0
+    assert accept_matches(problem(agreed), MODEL, 0.95).chosen.size == 60
+    assert accept_matches(problem(whole), MODEL, 0.95).chosen.size == 0
     assert agreed.take(np.arange(3)).column_odds.tolist() == [4.0] * 3
 
 

@@ -92,17 +92,15 @@ def test_the_order_of_rows_does_not_matter(people, random):
 @given(
     st.lists(st.one_of(st.none(), st.sampled_from(PEOPLE), st.text(max_size=6)), max_size=30),
     st.lists(st.one_of(st.none(), st.sampled_from(PEOPLE), st.text(max_size=6)), max_size=30),
-    st.booleans(),
 )
-def test_constraints_hold_and_nulls_match_nothing(left, right, is_one_to_one):
-    found = find(left, right, precision=0.0, is_one_to_one=is_one_to_one)
+def test_constraints_hold_and_nulls_match_nothing(left, right):
+    found = find(left, right, precision=0.0)
     texts = {(fold_text(left[a] or ""), fold_text(right[b] or "")) for a, b in pairs(found)}
     assert all(a and b for a, b in texts)
     assert len(set(pairs(found))) == len(found)
     if len(found):
         query = 1 if found.settings.reference == "left" else 0
         assert len({pair[query] for pair in texts}) == len(texts), "a query text has one partner"
-        assert not is_one_to_one or len({pair[1 - query] for pair in texts}) == len(texts)
 
 
 def test_rows_with_equal_texts_share_their_matches(people):
@@ -116,16 +114,6 @@ def test_rows_with_equal_texts_share_their_matches(people):
     assert set(pairs(doubled)) == expected
 
 
-def test_one_to_one_keeps_the_best_of_each(people):
-    reference, query, _ = people
-    again = [f"{name} jr" for name in query[:30]]
-    query = [*query, *again]
-    many, one = find(reference, query, precision=0.5), find(reference, query, precision=0.5, is_one_to_one=True)
-    assert len(set(many.left_rows.tolist())) < len(many)
-    assert len(set(one.left_rows.tolist())) == len(one) == len(set(many.left_rows.tolist()))
-    assert set(pairs(one)) <= set(pairs(many))
-
-
 def test_known_rows_are_not_joined_again(people):
     reference, query, chosen = people
     known = chosen[:30], np.arange(30)
@@ -133,8 +121,6 @@ def test_known_rows_are_not_joined_again(people):
     assert found.right_rows.min() >= 30
     assert {(int(chosen[b]), b) for _, b in pairs(found) if b < 60} >= {p for p in pairs(found) if p[1] < 60}
     assert len(found) >= 24
-    taken = find(reference, query, known=(chosen[30:60], np.arange(30)), is_one_to_one=True)
-    assert not set(taken.left_rows.tolist()) & set(chosen[30:60].tolist())
 
 
 def test_known_rows_that_contradict_the_nearest_text_stop_the_join(people):

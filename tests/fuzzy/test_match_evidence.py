@@ -24,12 +24,12 @@ def value(found, row, name):
 
 
 def test_samples_are_sorted_and_no_larger_than_allowed():
-    assert draw_sample(5, 0).tolist() == [0, 1, 2, 3, 4]
-    assert draw_sample(MAX_SAMPLE, 0).size == MAX_SAMPLE
-    sample = draw_sample(MAX_SAMPLE + 50, 3)
+    assert draw_sample(5).tolist() == [0, 1, 2, 3, 4]
+    assert draw_sample(MAX_SAMPLE).size == MAX_SAMPLE
+    sample = draw_sample(MAX_SAMPLE + 50)
     assert sample.size == MAX_SAMPLE
     assert (np.diff(sample) > 0).all()
-    assert sample.tolist() == draw_sample(MAX_SAMPLE + 50, 3).tolist()
+    assert sample.tolist() == draw_sample(MAX_SAMPLE + 50).tolist()
 
 
 def test_the_margin_is_the_distance_to_the_runner_up():

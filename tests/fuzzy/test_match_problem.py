@@ -28,8 +28,7 @@ def test_the_reference_is_the_column_that_is_more_like_a_key_then_the_longer_one
 def test_known_texts_are_no_targets_and_are_compared_with_their_nearest():
     reference, query = folded("red fox", "blue bird", "green frog"), folded("red foxx", "blue birds", "gren frog")
     known = np.array([0, 2]), np.array([0, 1])  # the first is right, the second is not
-    problem = set_up(reference, query, known, published_model(), 0)
+    problem = set_up(reference, query, known, published_model())
     assert [query.values[i] for i in problem.target_texts] == ["gren frog"]
     assert sorted(problem.is_known_right.tolist()) == [False, True]
-    assert [reference.values[i] for i in problem.taken] == ["green frog", "red fox"]
     assert len(problem.targets) == 1

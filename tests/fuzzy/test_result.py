@@ -8,7 +8,7 @@ from dfjoin.fuzzy.result import FuzzyJoin, FuzzySettings
 
 
 def test_a_result_is_json_without_its_rows():
-    settings = FuzzySettings("left", 0.6, 0.95, False, 3)
+    settings = FuzzySettings("left", 0.6, 0.95)
     rows = np.arange(2)
     found = FuzzyJoin(
         rows, rows, np.zeros(2), np.ones(2), np.zeros(2), settings, 0.96, 0.5, "2 of 4 texts joined", ((0.5, 0.96),)
@@ -18,19 +18,13 @@ def test_a_result_is_json_without_its_rows():
         "n_pairs": 2,
         "estimated_precision": 0.96,
         "estimated_recall": 0.5,
-        "settings": {
-            "reference": "left",
-            "threshold": 0.6,
-            "precision": 0.95,
-            "is_one_to_one": False,
-            "seed": 3,
-        },
+        "settings": {"reference": "left", "threshold": 0.6, "precision": 0.95},
         "reason": "2 of 4 texts joined",
         "curve": [[0.5, 0.96]],
     }
 
 
-SETTINGS = {"reference": "right", "threshold": 0.55, "precision": 0.95, "is_one_to_one": False, "seed": 3}
+SETTINGS = {"reference": "right", "threshold": 0.55, "precision": 0.95}
 
 
 def test_settings_survive_json():
@@ -48,13 +42,11 @@ def test_settings_survive_json():
         ({"precision": float("inf")}, InvalidTypeError, "`precision` of likeness must be a number"),
         ({"precision": 10**400}, InvalidTypeError, "`precision` of likeness must be a number"),
         ({"precision": True}, InvalidTypeError, "`precision` of likeness must be a number"),
-        ({"seed": -1}, InvalidParameterError, "`seed` of likeness must be an integer from 0 to"),
         ({"weights": [[0.0] * 9]}, InvalidParameterError, "`weights` of likeness must be 2 to 1000 lists of 9 numbers"),
         ({"weights": [[0.0] * 9, [5.0] * 9]}, InvalidParameterError, "numbers between -4 and 4, got"),
         ({"weights": [[0.0] * 9, [float("nan")] * 9]}, InvalidParameterError, "numbers between -4 and 4, got"),
         ({"weights": [[0.0] * 9, [0.0] * 8]}, InvalidParameterError, "lists of 9 numbers"),
         ({"weights": "all"}, InvalidParameterError, "lists of 9 numbers"),
-        ({"is_one_to_one": 1}, InvalidParameterError, "`is_one_to_one` true or false"),
     ],
 )
 def test_settings_that_are_none_are_refused(spoil, error, text):
