@@ -5,7 +5,7 @@ from __future__ import annotations
 import numbers
 import operator
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl, urlencode, urlsplit
@@ -99,6 +99,11 @@ def check_choice(value: Any, name: str, choices: Sequence[Any]) -> Any:
             return choice
     hint = did_you_mean(value, [choice for choice in choices if isinstance(choice, str)])
     raise InvalidParameterError(f"`{name}` must be one of {shortlist(choices, 10)}, got {show(value)}{hint}")
+
+
+def one_of(*choices: Any) -> Callable[[Any, str], Any]:
+    """Return the check of an argument that is one of some choices."""
+    return lambda value, name: check_choice(value, name, choices)
 
 
 def check_flag(value: Any, name: str) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from dfjoin.cli.command import add_command
+from dfjoin.cli.command import add_command, add_reading_options
 from dfjoin.cli.output import show_index
 
 _BUILD_HELP = """\
@@ -33,8 +33,7 @@ def add_build_command(commands: Any) -> None:
     parser.add_argument("source", help="directory, glob or file of tables")
     parser.add_argument("index", help="directory of the index, by custom NAME.dfjoin")
     parser.add_argument("--if-exists", choices=("error", "replace", "add"), default="error")
-    parser.add_argument("--engine", choices=("spark", "inline"), help="where the work is done; by size if not given")
-    parser.add_argument("--workers", type=int, default=1, help="processes that read tables here (default 1)")
+    add_reading_options(parser)
     parser.add_argument("--tables", action="append", help="pattern of the tables to read; may be repeated")
     parser.add_argument("--columns", action="append", help="pattern of table/column to index; may be repeated")
     parser.add_argument("--exclude", action="append", help="pattern of table/column to leave out")
@@ -58,8 +57,6 @@ def add_build_command(commands: Any) -> None:
     )
     parser.add_argument("--patterns", action="store_true", help="index pieces of values, for discover --mode transform")
     parser.add_argument("--embedder", help="ngrams, fasttext or the file of a model: vectors for --mode embedding")
-    parser.add_argument("--on-error", choices=("skip", "raise"), default="skip", help="unreadable tables")
-    parser.add_argument("--quiet", action="store_false", dest="progress", help="show no progress")
 
 
 def _by_pattern(values: list[str] | None) -> dict[str, Any] | None:

@@ -65,6 +65,14 @@ def add_search_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--min-score", type=float, help="smallest score of a candidate, 0 to 1")
 
 
+def add_reading_options(parser: argparse.ArgumentParser) -> None:
+    """Add what says how tables are read into an index."""
+    parser.add_argument("--engine", choices=("spark", "inline"), help="where the work is done; by size if not given")
+    parser.add_argument("--workers", type=int, default=1, help="processes that read tables here (default 1)")
+    parser.add_argument("--on-error", choices=("skip", "raise"), default="skip", help="unreadable tables")
+    parser.add_argument("--quiet", action="store_false", dest="progress", help="show no progress")
+
+
 def add_spelling_options(parser: argparse.ArgumentParser) -> None:
     """Add what says how the key of the user's table is written."""
     parser.add_argument("--pad", type=int, help="write integers with zeros up to this many digits")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any
 
-from dfjoin.cli.command import add_command
+from dfjoin.cli.command import add_command, add_reading_options
 from dfjoin.cli.output import print_json, print_lines, print_text, show_index
 
 if TYPE_CHECKING:
@@ -114,12 +114,7 @@ def _add_reading_commands(commands: Any) -> None:
         if name == "add":
             parser.add_argument("--replace", action="store_true", help="as the command replace")
             parser.add_argument("--full", action="store_true", help="read everything, changed or not")
-        parser.add_argument(
-            "--engine", choices=("spark", "inline"), help="where the work is done; by size if not given"
-        )
-        parser.add_argument("--workers", type=int, default=1, help="processes that read tables here (default 1)")
-        parser.add_argument("--on-error", choices=("skip", "raise"), default="skip", help="unreadable tables")
-        parser.add_argument("--quiet", action="store_false", dest="progress", help="show no progress")
+        add_reading_options(parser)
 
 
 def _add_repairing_commands(commands: Any) -> None:

@@ -20,7 +20,6 @@ from dfjoin.index.catalog import Catalog
 from dfjoin.index.segment import Segment, reading
 from dfjoin.kernels.lists.vocabulary import find_tokens
 from dfjoin.kernels.ragged import expand_stretches
-from dfjoin.kernels.records import Dictionary
 from dfjoin.store.snapshot import Snapshot
 
 _TOKENS_AT_ONCE = 1 << 20
@@ -121,7 +120,7 @@ def _shared_groups(left: Segment, right: Segment) -> tuple[NDArray[np.int64], ND
     Ordered by the group on the left side.
     """
     ours, theirs = left.sound_tokens("value_offsets"), right.tokens
-    dictionary = Dictionary(theirs.directory, theirs.hash, theirs.value_offsets, theirs.value_bytes)
+    dictionary = theirs.dictionary
     keys: list[NDArray[np.uint64]] = [np.empty(0, np.uint64)]
     counts: list[NDArray[np.int64]] = [np.empty(0, np.int64)]
     for start in range(0, ours.hash.size, _TOKENS_AT_ONCE):

@@ -12,9 +12,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dfjoin.fuzzy.differences import DIFFERENCE_NAMES, measure_habits, weigh_differences
-from dfjoin.fuzzy.distances import CONFIGURATIONS, COSINES, base_distance, measure
 from dfjoin.fuzzy.match_model import MatchModel
-from dfjoin.fuzzy.pair_features import LIKENESS_NAMES, PAIR_NAMES, learn_rules, measure_pairs
+from dfjoin.fuzzy.pair_features import (
+    CONFIGURATIONS,
+    COSINES,
+    LIKENESS_NAMES,
+    PAIR_NAMES,
+    base_distance,
+    learn_rules,
+    measure,
+    measure_pairs,
+)
 from dfjoin.fuzzy.tokenized import TokenizedColumn, TokenizedColumns, find_candidates
 from dfjoin.kernels.texts.token_rows import Rules, TextPairs
 

@@ -453,10 +453,14 @@ class Catalog:
         )
         return range(first, end)
 
+    def columns_of(self, table: int) -> range:
+        """Return the ids of the columns of a table."""
+        record = self.table_record(table)
+        return range(record["first_column"], record["first_column"] + record["n_columns"])
+
     def find_column(self, table: int, name: str) -> int:
         """Return the id of a column of a table, -1 if it has none of that name. O(log n_columns)."""
-        record = self.table_record(table)
-        columns = range(record["first_column"], record["first_column"] + record["n_columns"])
+        columns = self.columns_of(table)
         at = bisect_left(columns, name, key=self.column_name)
         return columns[at] if at < len(columns) and self.column_name(columns[at]) == name else -1
 

@@ -35,6 +35,7 @@ from dfjoin.index.manifest import GroupMeta, SegmentMeta
 from dfjoin.index.mirror import mirror_of
 from dfjoin.index.soundness import Lengths, check_entries, check_shapes
 from dfjoin.kernels.damage import DamagedArraysError
+from dfjoin.kernels.records import Dictionary
 
 if TYPE_CHECKING:
     from dfjoin.vectors.near_cells import VectorCells
@@ -152,6 +153,11 @@ class Tokens(NamedTuple):
     list_positions: NDArray[np.int32]
     set_indptr: NDArray[np.int64]
     set_lists: NDArray[np.uint32]
+
+    @property
+    def dictionary(self) -> Dictionary:
+        """The arrays that say which token a value is."""
+        return Dictionary(self.directory, self.hash, self.value_offsets, self.value_bytes)
 
 
 class Signatures(NamedTuple):

@@ -20,7 +20,6 @@ from dfjoin.index.segment import Segment, Tokens, reading
 from dfjoin.index.soundness import stretches_of
 from dfjoin.kernels.lists.postings import copy_values
 from dfjoin.kernels.lists.vocabulary import find_tokens
-from dfjoin.kernels.records import Dictionary
 from dfjoin.kernels.vectors.vector_blocks import BLOCK
 from dfjoin.vectors.embedders import Embedder, unit_rows
 from dfjoin.vectors.fasttext_model import Texts
@@ -193,7 +192,7 @@ def carry_vectors(sources: Sequence[Segment], segment: Segment) -> GroupMeta | N
     is_missing = np.zeros(segment.n_tokens, bool)
     is_missing[chosen] = True
     tokens = segment.tokens
-    dictionary = Dictionary(tokens.directory, tokens.hash, tokens.value_offsets, tokens.value_bytes)
+    dictionary = tokens.dictionary
 
     def parts() -> Iterator[VectorPart]:
         for source in sources:

@@ -15,7 +15,7 @@ from dfjoin.search.distance.distance_join import PARTNERS
 from dfjoin.search.modes import mode_of
 from dfjoin.search.params import MODES, RADIUS_UNITS
 from dfjoin.store.table import ON_STALE
-from dfjoin.transform.taught_join import Example, is_unicode
+from dfjoin.transform.taught_join import Example, as_taught, is_taught, is_unicode
 
 RELATION_OPTIONS = ("transform", "fuzzy", "precision", "examples", "reviewed")
 """Options that say how the keys of two frames may be related."""
@@ -179,10 +179,6 @@ class JoinOptions:
         return self.is_relation_requested or self.transform is None or self.fuzzy is None
 
 
-def _one_of(*choices: Any) -> Callable[[Any, str], Any]:
-    return lambda value, name: check.check_choice(value, name, choices)
-
-
 def _check_columns(value: Any, name: str) -> tuple[Any, ...]:
     if isinstance(value, str):
         return (value,)
@@ -215,12 +211,12 @@ def _check_examples(value: Any, name: str) -> tuple[Example, ...]:
             f"`{name}` must be a list of pairs (left value, right value), got {check.show(value)}; give at least one"
         )
     for pair in value:
-        if not (isinstance(pair, (list, tuple)) and len(pair) == 2 and all(map(_is_taught, pair))):
+        if not (isinstance(pair, (list, tuple)) and len(pair) == 2 and all(map(is_taught, pair))):
             raise InvalidTypeError(
                 f"`{name}` must be pairs of texts (left value, right value), with a tuple of texts for several "
                 f"columns; got {check.show(pair)}"
             )
-    return tuple((_as_taught(left), _as_taught(right)) for left, right in value)
+    return tuple((as_taught(left), as_taught(right)) for left, right in value)
 
 
 def _check_reviewed(value: Any, name: str) -> tuple[tuple[str, str, bool], ...]:
@@ -236,16 +232,6 @@ def _check_reviewed(value: Any, name: str) -> tuple[tuple[str, str, bool], ...]:
     return tuple((left, right, is_right) for left, right, is_right in value)
 
 
-def _as_taught(value: Any) -> str | tuple[str, ...]:
-    return value if isinstance(value, str) else tuple(value)
-
-
-def _is_taught(value: Any) -> bool:
-    """Tell whether a value is a text, or texts for several columns, that an example may have."""
-    texts = value if isinstance(value, (list, tuple)) else [value]
-    return all(isinstance(text, str) and is_unicode(text) for text in texts) and any(texts)
-
-
 def _check_plan(value: Any, name: str) -> Any:
     if isinstance(value, (JoinPlan, dict)):
         return value
@@ -256,19 +242,19 @@ def _check_plan(value: Any, name: str) -> Any:
 
 
 _CHECKS: dict[str, Callable[[Any, str], Any]] = {
-    "mode": _one_of(*MODES),
+    "mode": check.one_of(*MODES),
     "radius": check.check_distance,
-    "radius_unit": _one_of(None, *RADIUS_UNITS),
+    "radius_unit": check.one_of(None, *RADIUS_UNITS),
     "metric": check.check_text,
-    "how": _one_of(*HOWS, "asof"),
+    "how": check.one_of(*HOWS, "asof"),
     "k": check.check_positive_int,
     "threshold": check.check_fraction,
     "min_score": check.check_fraction,
     "tables": check.check_patterns,
     "exclude": check.check_patterns,
-    "indicator": _one_of(True, False),
-    "transform": _one_of(None, True, False, "accept"),
-    "fuzzy": _one_of(None, True, False),
+    "indicator": check.one_of(True, False),
+    "transform": check.one_of(None, True, False, "accept"),
+    "fuzzy": check.one_of(None, True, False),
     "precision": check.check_fraction,
     "examples": _check_examples,
     "reviewed": _check_reviewed,
@@ -277,12 +263,12 @@ _CHECKS: dict[str, Callable[[Any, str], Any]] = {
     "aggregate": _check_aggregate,
     "aliases": check_aliases,
     "pad": check.check_width,
-    "dayfirst": _one_of(None, True, False),
+    "dayfirst": check.one_of(None, True, False),
     "plan": _check_plan,
-    "partners": _one_of(None, *PARTNERS),
+    "partners": check.one_of(None, *PARTNERS),
     "min_margin": check.check_distance,
-    "on_no_match": _one_of("warn", "raise", "ignore"),
-    "on_stale": _one_of(*ON_STALE),
+    "on_no_match": check.one_of("warn", "raise", "ignore"),
+    "on_stale": check.one_of(*ON_STALE),
 }
 """Argument → its check, which returns the value to use; None needs none where it is the default.
 

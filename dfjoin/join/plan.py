@@ -297,7 +297,7 @@ class SavedRelation:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the relation as plain JSON values."""
-        programs = {key: value for key, value in self.programs.to_dict().items() if key != "tried"}
+        programs = self.programs.to_saved()
         if not self.programs.found:  # a stored join has a direction only with programs
             programs["direction"] = ""
         held = {**programs, "likeness": None if self.likeness is None else self.likeness.to_dict()}

@@ -518,10 +518,7 @@ def _candidate_card(hits: JoinCandidates, i: int) -> str:
 def _first_columns(candidate: Candidate) -> str:
     """Name the first columns that a join with the table would bring, from the catalogue."""
     segment, table = candidate.snapshot.find_table(candidate.row["table"])
-    record = segment.catalog.table_record(table)
-    columns = segment.catalog.column_records(
-        range(record["first_column"], record["first_column"] + record["n_columns"])
-    )
+    columns = segment.catalog.column_records(segment.catalog.columns_of(table))
     columns.sort(key=lambda column: (is_mostly_null(column), column["position"]))
     names = [c["name"] for c in columns if c["name"] != candidate.row["column"] and not void_reason(c["name"], c)]
     rest = f" and {len(names) - _COLUMNS:,} more" if len(names) > _COLUMNS else ""

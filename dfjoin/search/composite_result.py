@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from time import monotonic
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 from numpy.typing import NDArray
 
-from dfjoin.errors import DfjoinError
 from dfjoin.search.explanation import N_EXAMPLES, N_NAMED, Explanation, join_code
 from dfjoin.search.hits import KeyHit, KeySearch
-from dfjoin.search.joined_rows import N_ROWS, READ_SECONDS, cell_text, read_columns, with_values
+from dfjoin.search.joined_rows import example_rows
 from dfjoin.search.params import SearchParams
 from dfjoin.search.query import joined_names
 from dfjoin.search.usefulness.ranking import verdict_of
@@ -126,24 +125,15 @@ def explain_key(snapshot: Snapshot, search: KeySearch, hit: KeyHit) -> Explanati
 
 
 def _joined_rows(snapshot: Snapshot, search: KeySearch, hit: KeyHit) -> list[dict[str, Any]]:
-    """Read a few rows of a table whose key the query has, for two seconds at most; none where it cannot be read."""
-    match, found = hit.match, []
+    """Read a few rows of a table whose key the query has, see `example_rows`."""
+    columns = hit.match.columns
     seen: set[int] = set()
-    end = monotonic() + READ_SECONDS
-    try:
-        table = LakeTable(snapshot, match.table)
-        names = read_columns(table, match.columns)
-        for batch in table.batches(names):
-            parts = [table.normalize(name, batch.column(i)) for i, name in enumerate(match.columns)]
-            codes = search.query.index.match(parts)
-            for row in np.flatnonzero(codes >= 0).tolist():
-                if int(codes[row]) not in seen:
-                    seen.add(int(codes[row]))
-                    found.append({name: cell_text(batch.column(i).slice(row, 1)) for i, name in enumerate(names)})
-                if len(found) == N_ROWS:
-                    return with_values(found, len(match.columns))
-            if monotonic() > end:
-                break
-    except DfjoinError:  # the file has changed or moved: the explanation does without
-        return []
-    return with_values(found, len(match.columns))
+
+    def new_rows(table: LakeTable, batch: pa.RecordBatch) -> Iterator[int]:
+        codes = search.query.index.match([table.normalize(name, batch.column(i)) for i, name in enumerate(columns)])
+        for row in np.flatnonzero(codes >= 0).tolist():
+            if int(codes[row]) not in seen:
+                seen.add(int(codes[row]))
+                yield row
+
+    return example_rows(snapshot, hit.match.table, columns, new_rows)

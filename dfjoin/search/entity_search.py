@@ -69,7 +69,7 @@ class EntityFound(TextFound):
         joined = int(self.hits.hits.matched[position])
         columns = str(self.query.label), self.hits.names[position]
         found = as_join(self.spellings.step, columns, (joined, min(joined, sizes[1])), sizes)
-        return {key: value for key, value in found.to_dict().items() if key != "tried"}
+        return found.to_saved()
 
     def near_tokens(self, segment: Segment, held: NDArray[np.int64]) -> NearPairs:
         """See `TextFound`."""

@@ -179,7 +179,7 @@ class Found:
         """Return how the keys of a hit are related, as plain JSON values; None where they are equal."""
         if not self.joins:
             return None
-        return {key: value for key, value in self.joins[position].to_dict().items() if key != "tried"}
+        return self.joins[position].to_saved()
 
 
 @dataclass(frozen=True)

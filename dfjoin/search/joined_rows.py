@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from time import monotonic
 from typing import Any
 
@@ -13,6 +13,7 @@ import pyarrow as pa
 from dfjoin._visible import visible
 from dfjoin.errors import DfjoinError, InvalidTypeError
 from dfjoin.search.found import Candidate
+from dfjoin.store.snapshot import Snapshot
 from dfjoin.store.table import LakeTable
 from dfjoin.values.cells import CONVERSION_ERRORS, cell_texts
 
@@ -22,7 +23,7 @@ N_ROWS = 3
 _N_COLUMNS = 6
 _N_READ = 100
 """Columns that are read of a wide table, to show those that have values."""
-READ_SECONDS = 2.0
+_SECONDS = 2.0
 """How long rows are looked for that an explanation shows."""
 
 
@@ -45,34 +46,62 @@ def joined_rows(candidate: Candidate, shared: list[str]) -> list[dict[str, Any]]
     -----
     The table is read in batches until three rows are found, and for two seconds at most.
     """
-    table_name, column = str(candidate.row["table"]), str(candidate.row["column"])
-    found: list[dict[str, Any]] = []
-    wanted = dict.fromkeys(shared)
-    end = monotonic() + READ_SECONDS
-    try:
-        table = LakeTable(candidate.snapshot, table_name)
-        if column not in table.column_names:
-            return found
-        names = read_columns(table, [column])
-        for batch in table.batches(names):
-            values = table.normalize(column, batch.column(0))
-            is_wanted = np.array([value in wanted for value in values.values()] + [False])
-            for row in np.flatnonzero(is_wanted[values.codes]).tolist():
-                value = values.value(int(values.codes[row]))
-                if value not in wanted:
-                    continue
+    wanted, column = dict.fromkeys(shared), str(candidate.row["column"])
+
+    def new_rows(table: LakeTable, batch: pa.RecordBatch) -> Iterator[int]:
+        values = table.normalize(column, batch.column(0))
+        is_wanted = np.array([value in wanted for value in values.values()] + [False])
+        for row in np.flatnonzero(is_wanted[values.codes]).tolist():
+            value = values.value(int(values.codes[row]))
+            if value in wanted:
                 del wanted[value]
-                found.append({name: cell_text(batch.column(i).slice(row, 1)) for i, name in enumerate(names)})
-                if len(found) == N_ROWS or not wanted:
-                    return with_values(found, 1)
+                yield row
+
+    most = min(N_ROWS, len(wanted))
+    return example_rows(candidate.snapshot, str(candidate.row["table"]), [column], new_rows, most)
+
+
+def example_rows(
+    snapshot: Snapshot,
+    name: str,
+    keys: Sequence[str],
+    new_rows: Callable[[LakeTable, pa.RecordBatch], Iterator[int]],
+    most: int = N_ROWS,
+) -> list[dict[str, Any]]:
+    """Read rows of a table, for two seconds at most; none where it cannot be read.
+
+    Parameters
+    ----------
+    snapshot : Snapshot
+    name : str
+        The table.
+    keys : sequence of str
+        Its key columns: the first ones of each batch.
+    new_rows : callable
+        Yields the rows of a batch that are wanted.
+    most : int
+        How many are wanted.
+    """
+    found: list[dict[str, Any]] = []
+    end = monotonic() + _SECONDS
+    try:
+        table = LakeTable(snapshot, name)
+        if not most or not set(keys) <= set(table.column_names):
+            return []
+        names = _read_columns(table, keys)
+        for batch in table.batches(names):
+            for row in new_rows(table, batch):
+                found.append({name: _cell_text(batch.column(i).slice(row, 1)) for i, name in enumerate(names)})
+                if len(found) == most:
+                    return with_values(found, len(keys))
             if monotonic() > end:
                 break
     except DfjoinError:  # the file has changed or moved: the explanation does without
         return []
-    return with_values(found, 1)
+    return with_values(found, len(keys))
 
 
-def read_columns(table: LakeTable, keys: Sequence[str]) -> list[str]:
+def _read_columns(table: LakeTable, keys: Sequence[str]) -> list[str]:
     """Choose the columns that are read for an example: the keys, and those that may have values."""
     others = [name for name in table.filled_first() if name not in keys]
     return [*keys, *others[: _N_READ - len(keys)]]
@@ -92,7 +121,7 @@ def with_values(rows: list[dict[str, Any]], n_keys: int) -> list[dict[str, Any]]
     return [{name: row[name] for name in kept} for row in rows]
 
 
-def cell_text(cell: pa.Array) -> str | None:
+def _cell_text(cell: pa.Array) -> str | None:
     """Return a cell of any type as text, None for one that is null or has no text."""
     try:
         text: str | None = cell_texts(cell)[0].as_py()

@@ -153,10 +153,6 @@ _POOLED = 50
 _Check = Callable[[Any, str], Any]
 
 
-def _one_of(*choices: Any) -> _Check:
-    return lambda value, name: check.check_choice(value, name, choices)
-
-
 def _check_kinds(value: Any, name: str) -> Sequence[str]:
     kinds = check.check_patterns(value, name)
     for kind in kinds:
@@ -171,26 +167,26 @@ def _check_aliases(value: Any, name: str) -> bool | dict[str, str] | None:
 
 
 _CHECKS: dict[str, _Check] = {
-    "mode": _one_of(*MODES),
+    "mode": check.one_of(*MODES),
     "k": check.check_positive_int,
     "threshold": check.check_fraction,
-    "weighted": _one_of(True, False),
+    "weighted": check.one_of(True, False),
     "tables": check.check_patterns,
     "exclude": check.check_patterns,
     "kinds": _check_kinds,
-    "plan": _one_of(*PLANS, *NEAR_PLANS),
-    "verify": _one_of(True, False),
+    "plan": check.one_of(*PLANS, *NEAR_PLANS),
+    "verify": check.one_of(True, False),
     "recall": check.check_fraction,
-    "progressive": _one_of(True, False),
+    "progressive": check.one_of(True, False),
     "pad": check.check_width,
-    "dayfirst": _one_of(None, True, False),
+    "dayfirst": check.one_of(None, True, False),
     "radius": check.check_distance,
-    "radius_unit": _one_of(*RADIUS_UNITS),
+    "radius_unit": check.one_of(*RADIUS_UNITS),
     "metric": check.check_text,
-    "count": _one_of(*COUNTS),
-    "rank": _one_of(*RANKS),
+    "count": check.one_of(*COUNTS),
+    "rank": check.one_of(*RANKS),
     "min_score": check.check_fraction,
-    "families": _one_of(True, False),
+    "families": check.one_of(True, False),
     "aliases": _check_aliases,
 }
 """Argument → its check, which returns the value to use."""

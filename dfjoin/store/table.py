@@ -129,8 +129,7 @@ class LakeTable:
         check.check_choice(on_stale, "on_stale", ON_STALE)
         segment, number = snapshot.find_table(name)
         record = segment.catalog.table_record(number)
-        first = record["first_column"]
-        columns = segment.catalog.column_records(range(first, first + record["n_columns"]))
+        columns = segment.catalog.column_records(segment.catalog.columns_of(number))
         columns.sort(key=lambda c: c["position"])
         self._records = {c["name"]: c for c in columns}
         self.name = name
@@ -413,8 +412,7 @@ def content_of(snapshot: Snapshot, name: str) -> tuple[Any, ...]:
     record = segment.catalog.table_record(number)
     if snapshot.root_of(record["root"]).kind == "spark":
         return (name,)
-    first = record["first_column"]
-    columns = segment.catalog.column_records(range(first, first + record["n_columns"]))
+    columns = segment.catalog.column_records(segment.catalog.columns_of(number))
     named = tuple(sorted((c["position"], c["name"], c["kind"], c["date_order"]) for c in columns))
     source = snapshot.source_of(record)
     # Directories that give columns their values; of a file that holds several tables, which one it is.

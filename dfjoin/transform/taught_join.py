@@ -39,9 +39,9 @@ _MAX_CHECKED = 12
 def check_examples(examples: Sequence[Example]) -> list[Example]:
     """Check the examples of a caller: pairs of a text, or a tuple of texts for several columns, for either side."""
     pairs = [tuple(pair) if isinstance(pair, (tuple, list)) else () for pair in examples]
-    if not pairs or not all(len(pair) == 2 and all(map(_is_side, pair)) for pair in pairs):
+    if not pairs or not all(len(pair) == 2 and all(map(is_taught, pair)) for pair in pairs):
         raise InvalidTypeError(f"`examples` must be pairs of texts (left value, right value), got {examples!r:.200}")
-    return [(_as_side(a), _as_side(b)) for a, b in pairs]
+    return [(as_taught(a), as_taught(b)) for a, b in pairs]
 
 
 def is_unicode(text: str) -> bool:
@@ -49,12 +49,14 @@ def is_unicode(text: str) -> bool:
     return not any("\ud800" <= c <= "\udfff" for c in text)
 
 
-def _is_side(value: object) -> bool:
+def is_taught(value: object) -> bool:
+    """Tell whether a value is a text, or texts for several columns, that an example may have."""
     texts = value if isinstance(value, (tuple, list)) else [value]
     return all(isinstance(text, str) and is_unicode(text) for text in texts) and any(texts)
 
 
-def _as_side(value: str | Sequence[str]) -> str | tuple[str, ...]:
+def as_taught(value: str | Sequence[str]) -> str | tuple[str, ...]:
+    """Return a value of an example: a text, or a tuple of texts for several columns."""
     return value if isinstance(value, str) else tuple(value)
 
 

@@ -304,7 +304,7 @@ def frame_to_table(df: pd.DataFrame) -> pa.Table:
     columns = [*named, *(df.iloc[:, i] for i in range(df.shape[1]))]
     labels = [*(level.name for level in named), *df.columns]
     arrays, fields = [], []
-    names = clean_names([whole_text(_label_text(label)) for label in labels])
+    names = clean_names([whole_text(label_text(label)) for label in labels])
     for name, column in zip(names, columns, strict=True):
         array, reason = _storable(column)
         arrays.append(array)
@@ -386,6 +386,6 @@ def _printed(column: pd.Series) -> pa.Array:
     return pa.array(texts, pa.string())
 
 
-def _label_text(label: Any) -> str:
+def label_text(label: Any) -> str:
     """Write a column label as text; the parts of a tuple one after the other."""
     return " ".join(str(part) for part in label) if isinstance(label, tuple) else str(label)

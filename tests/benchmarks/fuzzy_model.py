@@ -24,11 +24,10 @@ from scipy.optimize import minimize
 import dfjoin.fuzzy.match_model
 from dfjoin.fuzzy.accept_matches import choose_likeliest, expected_errors, move_odds, odds_shift
 from dfjoin.fuzzy.differences import DIFFERENCE_NAMES, weigh_differences
-from dfjoin.fuzzy.distances import CONFIGURATIONS
 from dfjoin.fuzzy.match_evidence import EVIDENCE_NAMES, gather, rank_candidates
 from dfjoin.fuzzy.match_model import MatchModel, Term
 from dfjoin.fuzzy.match_problem import is_left_reference
-from dfjoin.fuzzy.pair_features import LIKENESS_NAMES, PAIR_NAMES, learn_rules, measure_pairs
+from dfjoin.fuzzy.pair_features import CONFIGURATIONS, LIKENESS_NAMES, PAIR_NAMES, learn_rules, measure_pairs
 from dfjoin.fuzzy.texts import Texts, fold_text, fold_texts
 from dfjoin.fuzzy.tokenized import find_candidates, prepare
 from dfjoin.kernels.texts.token_rows import TextPairs

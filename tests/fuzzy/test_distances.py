@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dfjoin.fuzzy.distances import CONFIGURATIONS, base_distance, measure
+from dfjoin.fuzzy.pair_features import CONFIGURATIONS, base_distance, measure
 from dfjoin.fuzzy.texts import fold_texts
 from dfjoin.fuzzy.tokenized import prepare
 from dfjoin.kernels.texts.token_rows import TextPairs

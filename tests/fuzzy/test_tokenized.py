@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dfjoin.fuzzy.distances import base_distance, measure
+from dfjoin.fuzzy.pair_features import base_distance, measure
 from dfjoin.fuzzy.texts import WORDS, fold_texts
 from dfjoin.fuzzy.tokenized import find_candidates, prepare
 

@@ -14,7 +14,7 @@ import spark_ext
 from dfjoin.errors import InvalidParameterError, InvalidTypeError, TableChangedError
 from spark_ext import join as spark_join
 from spark_ext import rows_here
-from spark_ext.key_types import key_type
+from spark_ext.joined_rows import key_type
 from tests.spark.frames import pair, rows
 
 pytestmark = pytest.mark.spark

@@ -210,9 +210,7 @@ def _has_other_key(context: SearchContext, row: Any) -> bool:
     if any(own.is_unique and not tells for (own, _), tells in zip(both, reversed(tells_alone), strict=True)):
         return True
     segment, number = context.snapshot.find_table(row.table)
-    record = segment.catalog.table_record(number)
-    first = record["first_column"]
-    columns = segment.catalog.column_records(range(first, first + record["n_columns"]))
+    columns = segment.catalog.column_records(segment.catalog.columns_of(number))
     alone = [c["name"] for c in columns if c["name"] in names and c["cardinality"] == c["n_rows"] - c["n_null"]]
     return not all(is_part_of_name(name, names) for name in alone)
 

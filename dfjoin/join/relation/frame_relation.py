@@ -25,7 +25,7 @@ from dfjoin.search.query import QueryColumn
 from dfjoin.search.spellings import LostZeros, find_lost_zeros_between, is_clearly_more
 from dfjoin.transform.evidence.prepared_columns import Column
 from dfjoin.values.cells import CONVERSION_ERRORS, cell_texts
-from dfjoin.values.frames import select_column
+from dfjoin.values.frames import label_text, select_column
 from dfjoin.values.header_meaning import clean_names
 from dfjoin.values.key_index import expand_pairs
 from dfjoin.values.profile import has_fractions
@@ -182,15 +182,10 @@ def text_columns(side: KeyColumns, names: dict[Any, str], named: Sequence[str]) 
 
 def texts_of(frame: pd.DataFrame) -> dict[Any, str]:
     """Name each column of a frame as text, each name once."""
-    texts = [_text(label) for label in frame.columns]
+    texts = [label_text(label) for label in frame.columns]
     if len(set(texts)) < len(texts):
         texts = clean_names(texts)
     return dict(zip(frame.columns, texts, strict=True))
-
-
-def _text(label: Any) -> str:
-    """Return a label that JSON can hold."""
-    return " ".join(str(part) for part in label) if isinstance(label, tuple) else str(label)
 
 
 # Which equal columns are the key of two frames: those that are named, if they are enough, and lost zeros.

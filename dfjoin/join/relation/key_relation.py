@@ -193,14 +193,9 @@ class Relation:
         if (kinds == KINDS.index("reviewed")).any():
             found["n_keys"]["reviewed"] = count_distinct(keys[kinds == KINDS.index("reviewed")], n_keys)
         if self.programs.found:
-            found["transform"] = {**without_tried(self.programs), "n_respelled": self.n_respelled}
+            found["transform"] = {**self.programs.to_saved(), "n_respelled": self.n_respelled}
         if self.elements is not None:
             found["elements"] = self.elements.to_dict()
         if self.fuzzy is not None and len(self.fuzzy):
-            found["fuzzy"] = without_tried(self.fuzzy)
+            found["fuzzy"] = self.fuzzy.to_dict()
         return found
-
-
-def without_tried(found: TransformJoin | FuzzyJoin) -> dict[str, Any]:
-    """Return a join as plain JSON values, without what else was tried."""
-    return {key: value for key, value in found.to_dict().items() if key != "tried"}

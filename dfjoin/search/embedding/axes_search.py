@@ -39,7 +39,7 @@ from dfjoin.search.usefulness.features import SharedEvidence
 from dfjoin.search.usefulness.ranking import MOST_RANKED, rank_pool
 from dfjoin.store.snapshot import Snapshot
 from dfjoin.values.header_meaning import headers_of
-from dfjoin.values.normalize import keep_values
+from dfjoin.values.normalize import keep_values, read_only
 from dfjoin.vectors.axis_points import PAIRS_AT_ONCE, near_points, place_degrees
 from dfjoin.vectors.metrics import metric_of
 from dfjoin.vectors.trees import bound_of, features_of
@@ -242,7 +242,7 @@ class PointsFound(DistanceFound):
         """See `Found`."""
         found = self._taken(hits, useful.positions)
         keys = headers_of([name for names in found.keys for name in names]).joined  # no key is something new
-        facts = useful.facts._replace(companions=np.union1d(useful.facts.companions, keys[keys != 0]))
+        facts = useful.facts._replace(companions=read_only(np.union1d(useful.facts.companions, keys[keys != 0])))
         return replace(found, useful=replace(useful, facts=facts))
 
     def keys_of(self, position: int) -> list[str]:

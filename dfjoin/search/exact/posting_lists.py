@@ -30,7 +30,7 @@ from dfjoin.kernels.lists.mergelist import (
 )
 from dfjoin.kernels.lists.paging import Pages, cold_blocks, cold_ranges, has_cold_pages
 from dfjoin.kernels.lists.vocabulary import find_tokens
-from dfjoin.kernels.records import Candidates, Dictionary, Lists, Tally, Wanted
+from dfjoin.kernels.records import Candidates, Lists, Tally, Wanted
 from dfjoin.search.exact.costs import COUNTED_POSTING_BYTES
 from dfjoin.search.params import SearchParams, SearchStats
 from dfjoin.values.normalize import ValueSet
@@ -174,7 +174,7 @@ def match_tokens(values: ValueSet, tokens: Tokens) -> NDArray[np.int64]:
     IndexCorruptedError
         If the vocabulary's arrays contradict each other.
     """
-    dictionary = Dictionary(tokens.directory, tokens.hash, tokens.value_offsets, tokens.value_bytes)
+    dictionary = tokens.dictionary
     found = np.empty(len(values), np.int64)
     with reading("value_offsets", "points outside `value_bytes`"):
         find_tokens(values.hashes, values.offsets, values.data, dictionary, found)

@@ -30,7 +30,7 @@ from dfjoin.search.transform.candidate_programs import (
     search_programs,
 )
 from dfjoin.store.snapshot import Snapshot
-from dfjoin.transform.evidence.transform_join import RowJoin, TransformJoin
+from dfjoin.transform.evidence.transform_join import RowJoin
 
 
 class TransformMode(Mode):
@@ -85,7 +85,7 @@ class TransformMode(Mode):
         return {
             "jaccard": np.full(len(found.hits), np.nan),
             "relationship": list(found.relationships),
-            "program": [_as_json(join) for join in found.joins],
+            "program": [json.dumps(join.to_saved(), ensure_ascii=False) for join in found.joins],
         }
 
     def explain(self, candidate: Candidate) -> Explanation:
@@ -120,8 +120,3 @@ def _rows(candidate: Candidate) -> RowJoin:
 
 def _texts(candidate: Candidate) -> pa.Array:
     return candidate_texts(candidate.segment, candidate.column)
-
-
-def _as_json(join: TransformJoin) -> str:
-    """Write a join by programs as JSON, without what else was tried."""
-    return json.dumps({key: value for key, value in join.to_dict().items() if key != "tried"}, ensure_ascii=False)

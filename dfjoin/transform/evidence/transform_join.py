@@ -127,6 +127,10 @@ class TransformJoin:
             "tried": list(self.tried),
         } | ({"basis": self.basis} if self.basis else {})
 
+    def to_saved(self) -> dict[str, Any]:
+        """Return what `to_dict` does, without what else was tried."""
+        return {key: value for key, value in self.to_dict().items() if key != "tried"}
+
     @classmethod
     def from_dict(cls, values: Any) -> TransformJoin:
         """Read what `to_dict` wrote, and check every part of it; `tried` may be left out.
