@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from dfjoin.containment.key_features import KEY_FEATURES, NEARLY_ALL, KeyCandidates
 from dfjoin.containment.lake_columns import FEWEST_ROWS, LakeColumns, compare_pairs
 from dfjoin.errors import TableChangedError, TableReadError, warn
-from dfjoin.kernels.lists.usefulness import PLACE
+from dfjoin.kernels.lists.usefulness import POSITION
 from dfjoin.search.key_rows import read_values
 from dfjoin.store.table import LakeTable
 from dfjoin.values.key_index import KeyIndex
@@ -106,7 +106,7 @@ def find_composite_references(
 
 def _preference(columns: LakeColumns, key: tuple[int, ...]) -> tuple[float, float]:
     members = list(key)
-    return -float(columns.is_identifier[members].mean()), float(columns.records[members, PLACE].mean())
+    return -float(columns.is_identifier[members].mean()), float(columns.records[members, POSITION].mean())
 
 
 def _by_tables(columns: LakeColumns, parts: KeyCandidates, refers: dict[int, int]) -> Iterator[dict[int, list[int]]]:
@@ -133,7 +133,7 @@ def _by_tables(columns: LakeColumns, parts: KeyCandidates, refers: dict[int, int
         partners: dict[int, list[int]] = {}
         for left, right in zip(parts.left[members].tolist(), parts.right[members].tolist(), strict=True):
             partners.setdefault(right, []).append(left)
-        chosen = sorted(partners, key=lambda part: (not columns.is_identifier[part], columns.records[part, PLACE]))
+        chosen = sorted(partners, key=lambda part: (not columns.is_identifier[part], columns.records[part, POSITION]))
         yield {part: partners[part] for part in sorted(chosen[:_MOST_PARTS])}
 
 

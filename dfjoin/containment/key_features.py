@@ -12,7 +12,7 @@ from dfjoin.containment.column_pairs import find_column_pairs
 from dfjoin.containment.lake_columns import LakeColumns, compare_pairs
 from dfjoin.containment.subset_join import ContainmentOptions
 from dfjoin.index.catalog import KINDS
-from dfjoin.kernels.lists.usefulness import IS_UNIQUE, PLACE
+from dfjoin.kernels.lists.usefulness import IS_UNIQUE, POSITION
 from dfjoin.kernels.ragged import expand_stretches
 from dfjoin.search.exact.searcher import MatchedQuery
 from dfjoin.values.normalize import normalize_column
@@ -219,7 +219,7 @@ def key_features(columns: LakeColumns, pairs: KeyCandidates) -> NDArray[np.float
     left, right, matched = pairs
     names = compare_pairs(columns, left, right)
     keys = columns.cardinality[right]
-    unique, position = columns.records[:, IS_UNIQUE], columns.records[:, PLACE]
+    unique, position = columns.records[:, IS_UNIQUE], columns.records[:, POSITION]
     starts = np.flatnonzero(np.append(True, left[1:] != left[:-1])[: left.size])
     owner = np.repeat(np.arange(starts.size), np.diff(np.append(starts, left.size)))
     named = np.maximum(names["named_header"], np.minimum(names["header_share"], names["table_share"]))

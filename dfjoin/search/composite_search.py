@@ -60,7 +60,7 @@ def search_key(snapshot: Snapshot, query: KeyQuery, params: SearchParams) -> Key
     1 + log10(rows of the table for each of these): 1 where the columns are a key of the table, 2 where ten rows must be
     aggregated to one. That share has no part in the score: columns may mean the same where few tuples are shared.
 
-    Tables wait in a queue by the most that they can reach: first by the counts of their columns and rows, then by the
+    Tables wait in a queue by the most that they can have: first by the counts of their columns and rows, then by the
     tuples whose parts the sets of their columns hold, and then by what their rows hold. Rows are compared only if the
     table comes first until then, for a few choices of columns at a time, the most promising first; rows that the index
     keeps (`Lake.add_row_signatures`) without reading the table. The result is that of comparing every table, unless the
@@ -181,9 +181,9 @@ def merge_tables(tables: KeyTables, parts: Sequence[TablesFound], query: KeyQuer
 
 
 class _FoundChoice(NamedTuple):
-    """A choice that shares tuples: what it reached (usefulness where it counts, tuples), and its usefulness."""
+    """A choice that shares tuples: its rank (usefulness where it counts, tuples), and its usefulness."""
 
-    reached: tuple[float, int]
+    rank: tuple[float, int]
     choice: KeyChoice
     useful: float
 
@@ -210,7 +210,7 @@ class _CountedChoices:
 
     @property
     def next_most(self) -> tuple[float, int]:
-        """The usefulness and the tuples that the next choice can reach at most, or another one has reached."""
+        """The usefulness and the tuples that the next choice can have at most, or another one has."""
         choice = self._order[0]
         first = self._first[0] if self._is_by_usefulness else 0.0
         return max(float(self.choices.useful[choice]), first), max(int(self.choices.most[choice]), self._first[1])
@@ -233,11 +233,11 @@ class _CountedChoices:
             if matched < least or choice.score_of(matched) < least_score:
                 continue
             useful = choice.usefulness_of(matched, n_rows)
-            reached = (useful if self._is_by_usefulness else 0.0, matched)
-            if reached >= self._first:
-                self.found.append(_FoundChoice(reached, choice, useful))
+            rank = (useful if self._is_by_usefulness else 0.0, matched)
+            if rank >= self._first:
+                self.found.append(_FoundChoice(rank, choice, useful))
                 if not choice.may_be_copy:  # a copy falls behind
-                    self._first = reached
+                    self._first = rank
 
 
 class _Queue:
@@ -351,8 +351,8 @@ class _Queue:
     def _best_of(self, rows: KeyRows, found: list[_FoundChoice]) -> KeyHit | None:
         """Choose the columns of a table that rank first; what a result shows is computed for those that may."""
         best: KeyHit | None = None
-        for reached, choice, useful in sorted(found, key=lambda one: one.reached, reverse=True):
-            if best is not None and (-reached[0], -reached[1]) > self._order(best)[:2]:
+        for rank, choice, useful in sorted(found, key=lambda one: one.rank, reverse=True):
+            if best is not None and (-rank[0], -rank[1]) > self._order(best)[:2]:
                 break
             hit = self._score(choice, useful, rows.describe(choice.parts, choice.possible))
             if best is None or self._order(hit) < self._order(best):

@@ -141,11 +141,11 @@ def _spelled(label: Any, column: pd.Series, snapshot: Snapshot, params: SearchPa
         assert periods is not None
         for spelled in spell_periods(periods.numbers(granularity), granularity):
             query = make_query(spelled.rename(label), snapshot.settings, name=str(label))
-            if query.profile.is_indexable and _may_reach(query, snapshot, params):
+            if query.profile.is_indexable and _may_hold_enough(query, snapshot, params):
                 yield replace(query, period=granularity)
 
 
-def _may_reach(query: QueryColumn, snapshot: Snapshot, params: SearchParams) -> bool:
+def _may_hold_enough(query: QueryColumn, snapshot: Snapshot, params: SearchParams) -> bool:
     """Tell whether the lake holds so many values of a query that a column may reach the smallest containment."""
     matched = MatchedQuery(snapshot, query.values)
     is_held = np.zeros(len(query.values), bool)

@@ -311,16 +311,16 @@ def spell_periods(numbers: NDArray[np.int64], granularity: str) -> list[pd.Serie
     Returns
     -------
     list of Series
-        One for each way.
+        One for each spelling.
 
     Examples
     --------
-    >>> [list(way) for way in spell_periods(np.array([201]), "quarter")]
+    >>> [list(spelled) for spelled in spell_periods(np.array([201]), "quarter")]
     [['2020Q2'], ['2020-Q2'], ['Q2 2020'], ['2020-04-01']]
     """
     codes, values = pd.factorize(numbers)
     found = []
-    for way in _spellings(granularity):
-        texts = [None if value == np.iinfo(np.int64).min else way(int(value)) for value in values]
+    for spell in _spellings(granularity):
+        texts = [None if value == np.iinfo(np.int64).min else spell(int(value)) for value in values]
         found.append(pd.Series(np.array([*texts, None], object)[codes]))
     return found

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from dfjoin.kernels.records import as_read_only
 from dfjoin.kernels.vectors.vector_blocks import BLOCK
-from dfjoin.kernels.vectors.vector_cells import CellBlocks, CellReach, Reach
+from dfjoin.kernels.vectors.vector_cells import Cap, Caps, CellBlocks
 from dfjoin.vectors.rounded_features import blocks_of_floats, blocks_of_words, word_count, words_of
 from dfjoin.vectors.trees import Projection, feature_width, features_of, fit_projection
 
@@ -135,7 +135,7 @@ def make_cells(
     return VectorCells(projection, centers, parts)
 
 
-def cell_radius(radii: NDArray[np.float64], d: int) -> CellReach:
+def caps_of(radii: NDArray[np.float64], d: int) -> Caps:
     """Return what a search of cells needs of the radii of query vectors.
 
     Parameters
@@ -154,8 +154,8 @@ def cell_radius(radii: NDArray[np.float64], d: int) -> CellReach:
     arrays = cosines, np.sqrt(1 - cosines**2) + error, 1 - radii**2 / 2 + error
     cosine, sine, sure = (as_read_only(array.astype(np.float32)) for array in arrays)
     widest = int(radii.argmax()) if radii.size else 0
-    most = Reach(cosine[widest], sine[widest], sure[widest], np.float32(error), float(radii[widest]))
-    return CellReach(cosine, sine, sure, as_read_only(radii), np.float32(error), most)
+    most = Cap(cosine[widest], sine[widest], sure[widest], np.float32(error), float(radii[widest]))
+    return Caps(cosine, sine, sure, as_read_only(radii), np.float32(error), most)
 
 
 def _sample_of(rows: NDArray[np.float32], n_centers: int) -> NDArray[np.float32]:

@@ -31,13 +31,13 @@ from dfjoin.search.usefulness.model import MODEL_FILE, LinearModel, UsefulnessMo
 from tests.benchmarks.number_cases import number_cases
 
 _OF_GAIN = (
-    "shared", "covered", "nothing_new", "new_columns", "both_text", "place_in_table", "series", "number_columns",
+    "shared", "covered", "nothing_new", "new_columns", "both_text", "position_in_table", "series", "number_columns",
     "unique_candidate", "many_to_many", "held_by_query",
 )  # fmt: skip
 SCORE = tuple(name for name in FEATURES if name not in _OF_GAIN)
 """What says how likely a join is: a further feature belongs here unless it says what a join brings."""
 BRINGS = (
-    "shared", "covered", "nothing_new", "new_columns", "both_text", "place_in_table",
+    "shared", "covered", "nothing_new", "new_columns", "both_text", "position_in_table",
     "header_in_table_name", "disjoint_headers", "header_elsewhere", "series", "number_columns", "same_folder",
     "held_by_query",
 )  # fmt: skip

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dfjoin.kernels.records import as_read_only
-from dfjoin.kernels.vectors.pivot_grids import CellPairs, PivotReach, block, cell_keys, sift_cells
+from dfjoin.kernels.vectors.pivot_grids import CellPairs, PivotLimits, block, cell_keys, sift_cells
 from dfjoin.kernels.vectors.vector_search import TokenColumns
 from dfjoin.search.embedding.pexeso.pivots import make_grid, map_rows
 from dfjoin.vectors.metrics import metric_of
@@ -30,10 +30,10 @@ def case(seed, n_levels, n_pivots=3, n=120, n_queries=25):
     return grid, target, exact
 
 
-def blocked(grid, target, reach):
+def blocked(grid, target, limits):
     pairs = CellPairs(np.empty(1 << 16, np.int64), np.empty(1 << 16, np.int64), np.empty(1 << 16, np.uint8))
     stats = np.zeros(2, np.int64)
-    n = block(grid, target, reach, np.empty((1 << 16, 3), np.int64), pairs, stats)
+    n = block(grid, target, limits, np.empty((1 << 16, 3), np.int64), pairs, stats)
     return CellPairs(pairs.queries[:n], pairs.cells[:n], pairs.is_match[:n]), stats
 
 
@@ -62,7 +62,7 @@ def test_a_grid_holds_every_vector_in_the_cells_above_it(n_levels):
 def test_blocking_loses_no_match_and_accepts_no_other(seed, n_levels, radius):
     """Lemmas 3, 4: what is no pair does not match. Lemmas 5, 6: what is accepted matches. Each pair comes once."""
     grid, target, exact = case(seed, n_levels)
-    pairs, _ = blocked(grid, target, PivotReach(radius, 1e-9))
+    pairs, _ = blocked(grid, target, PivotLimits(radius, 1e-9))
     covered = np.zeros(exact.shape, int)
     for q, cell, is_match in zip(*pairs, strict=True):
         places = slice(*target.children[cell])
@@ -79,21 +79,21 @@ def grid_of(mapped, side=8.0, n_levels=3):
 
 def test_cells_are_left_out_and_accepted_as_wholes():
     """Lemma 4 spares the comparison of vectors far apart, Lemma 6 of vectors near a pivot."""
-    far, stats = blocked(grid_of([[0.5, 7.5]] * 9), grid_of([[7.5, 0.5]] * 9), PivotReach(1.0, 0.0))
+    far, stats = blocked(grid_of([[0.5, 7.5]] * 9), grid_of([[7.5, 0.5]] * 9), PivotLimits(1.0, 0.0))
     assert far.queries.size == 0 and stats.tolist() == [3, 0]
-    near, stats = blocked(grid_of([[0.1, 7.0]] * 9), grid_of([[0.3, 7.0]] * 9), PivotReach(5.0, 0.0))
+    near, stats = blocked(grid_of([[0.1, 7.0]] * 9), grid_of([[0.3, 7.0]] * 9), PivotLimits(5.0, 0.0))
     assert near.is_match.tolist() == [1] * 9 and stats[1] == 0
 
 
 def test_cells_of_one_region_are_candidates_without_a_comparison():
     """Quick browsing: Lemma 3 is not asked, here of a radius below zero, by which it would leave out everything."""
-    same, _ = blocked(grid_of([[3.1, 3.1]]), grid_of([[3.2, 3.2]]), PivotReach(0.0, 0.0))
+    same, _ = blocked(grid_of([[3.1, 3.1]]), grid_of([[3.2, 3.2]]), PivotLimits(0.0, 0.0))
     assert same.queries.size == 1 and same.is_match[0] == 0
 
 
 def test_what_lies_beyond_the_space_belongs_to_the_last_cells():
     grid, target = grid_of([[100.0, 3.0]]), grid_of([[7.9, 3.0], [0.1, 3.0]])
-    pairs, _ = blocked(grid, target, PivotReach(95.0, 0.0))
+    pairs, _ = blocked(grid, target, PivotLimits(95.0, 0.0))
     assert pairs.queries.size >= 1
     keys = np.empty(1, np.int64)
     cell_keys(as_read_only(np.array([[1e9, 0.0]])), 8.0, 2, keys)
@@ -106,11 +106,11 @@ def test_too_little_room_is_told(room):
     n = 1 if room == "pairs" else 1 << 12
     pairs = CellPairs(np.empty(n, np.int64), np.empty(n, np.int64), np.empty(n, np.uint8))
     stack = np.empty((1 if room == "stack" else 1 << 12, 3), np.int64)
-    assert block(grid, target, PivotReach(9.0, 0.0), stack, pairs, np.zeros(2, np.int64)) == -1
+    assert block(grid, target, PivotLimits(9.0, 0.0), stack, pairs, np.zeros(2, np.int64)) == -1
 
 
 def sifted(grid, target, radius, closed):
-    pairs, _ = blocked(grid, target, PivotReach(radius, 1e-9))
+    pairs, _ = blocked(grid, target, PivotLimits(radius, 1e-9))
     n = target.mapped.shape[0]
     group = as_read_only((np.arange(n) % 4).astype(np.uint32))  # columns 0, 1, 2, and a list of 0 and 2
     postings = TokenColumns(
@@ -123,8 +123,8 @@ def sifted(grid, target, radius, closed):
     stats = np.zeros(3, np.int64)
     sealed = CellPairs(*(as_read_only(array) for array in pairs))
     tokens = as_read_only(np.arange(n).astype(np.uint32))
-    reach = PivotReach(radius, 1e-9)
-    k = sift_cells(grid.mapped, target, sealed, reach, tokens, as_read_only(np.array(closed)), postings, found, stats)
+    limits = PivotLimits(radius, 1e-9)
+    k = sift_cells(grid.mapped, target, sealed, limits, tokens, as_read_only(np.array(closed)), postings, found, stats)
     return found, k, stats
 
 

@@ -11,7 +11,7 @@ from dfjoin.kernels.vectors.vector_cells import NearPositions, make_cell_queries
 from dfjoin.kernels.vectors.vector_search import VectorTable
 from dfjoin.vectors import near_cells as vector_cells
 from dfjoin.vectors.embedders import unit_rows
-from dfjoin.vectors.near_cells import build_cells, cell_radius
+from dfjoin.vectors.near_cells import build_cells, caps_of
 from dfjoin.vectors.rounded_features import query_pairs
 from dfjoin.vectors.trees import features_of
 
@@ -41,8 +41,8 @@ def scan(rows, queries, radius, room):
     scratch = make_cell_scratch(n, cells.blocks.indptr)
     padded = np.concatenate([queries, np.zeros((-n % LANES, rows.shape[1]), np.float32)])
     products = as_read_only(cells.centers @ np.ascontiguousarray(padded.T))
-    reach = cell_radius(radii, rows.shape[1])
-    while not scan_cells(cells.blocks, table, made, products, reach, found, scratch, state, stats):
+    caps = caps_of(radii, rows.shape[1])
+    while not scan_cells(cells.blocks, table, made, products, caps, found, scratch, state, stats):
         found = NearPositions(*(np.concatenate([array, np.empty(room, np.int32)]) for array in found))
         n_full += 1
     pairs = zip(found.queries[: state[2]].tolist(), order[found.positions[: state[2]]].tolist(), strict=True)

@@ -239,7 +239,7 @@ def features(query, companions, candidate, table, headers, holding):
         "numeric_header": all(w.isdigit() for w in mine),
         "unique_query": own_unique,
         "both_text": are_texts,
-        "place_in_table": headers.index(header) / len(headers),
+        "position_in_table": headers.index(header) / len(headers),
         "new_columns": math.log(1 + max(0, n_new)),
         "nothing_new": n_new <= 0,
         "unique_candidate": their_unique,

@@ -5,7 +5,7 @@ import pytest
 
 from dfjoin.vectors import near_cells as vector_cells
 from dfjoin.vectors.embedders import unit_rows
-from dfjoin.vectors.near_cells import build_cells, cell_radius, make_cells
+from dfjoin.vectors.near_cells import build_cells, caps_of, make_cells
 
 
 @pytest.fixture(scope="module")
@@ -33,13 +33,13 @@ def test_each_vector_is_in_one_cell_by_falling_cosine(rows, monkeypatch):
     np.testing.assert_array_equal(again.centers, cells.centers)
 
 
-def test_the_reach_of_a_radius_is_on_the_safe_side():
+def test_the_cap_of_a_radius_is_on_the_safe_side():
     for radius in (0.0, 0.1, 1.0, 1.9, 2.0, 3.0):
-        several = cell_radius(np.array([radius / 2, radius]), 64)
-        reach = several.widest
-        assert (reach.cosine, reach.sine, reach.radius) == (several.cosines[1], several.sines[1], radius)
-        assert -1 <= reach.cosine <= max(-1.0, 1 - radius**2 / 2) and 0 < reach.error < 1e-4
-        assert reach.sine**2 + reach.cosine**2 >= 1
+        several = caps_of(np.array([radius / 2, radius]), 64)
+        cap = several.widest
+        assert (cap.cosine, cap.sine, cap.radius) == (several.cosines[1], several.sines[1], radius)
+        assert -1 <= cap.cosine <= max(-1.0, 1 - radius**2 / 2) and 0 < cap.error < 1e-4
+        assert cap.sine**2 + cap.cosine**2 >= 1
 
 
 def test_arrays_that_do_not_fit_are_refused(rows):

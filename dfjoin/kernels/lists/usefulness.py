@@ -27,7 +27,7 @@ from dfjoin.kernels.texts.header_relations import (
 )
 from dfjoin.kernels.texts.header_words import HeaderWords
 
-CARDINALITY, LOG_CARDINALITY, KIND, IS_UNIQUE, IS_SERIAL, IS_YEARS, PLACE, TABLE, LOW, HIGH, HEADER = range(11)
+CARDINALITY, LOG_CARDINALITY, KIND, IS_UNIQUE, IS_SERIAL, IS_YEARS, POSITION, TABLE, LOW, HIGH, HEADER = range(11)
 """Columns of `ColumnRecords.records`. A kind is 0 for others, 1 for text, 2 for numbers; the range of integers is empty
 for other columns."""
 
@@ -92,7 +92,7 @@ class _FeatureColumns(NamedTuple):
     numeric_header: int = 15
     unique_query: int = 16
     both_text: int = 17
-    place_in_table: int = 18
+    position_in_table: int = 18
     new_columns: int = 19
     nothing_new: int = 20
     unique_candidate: int = 21
@@ -139,7 +139,7 @@ both_years               both are integers from 1500 to 2100
 numeric_header           the query's header has no letter
 unique_query             no value of the query occurs twice
 both_text                both are text
-place_in_table           position of the candidate in its table, 0 to 1
+position_in_table           position of the candidate in its table, 0 to 1
 new_columns, nothing_new ln(1 + columns that the frame has not), and whether there is none
 unique_candidate         no value of the candidate occurs twice
 many_to_many             values of both occur twice
@@ -367,7 +367,7 @@ def _set_kinds(record, query, out):
     out[AT.unique_candidate] = record[IS_UNIQUE]
     out[AT.many_to_many] = not is_unique and not query.is_unique
     out[AT.both_text] = record[KIND] == 1.0 and query.is_text
-    out[AT.place_in_table] = record[PLACE]
+    out[AT.position_in_table] = record[POSITION]
 
 
 @njit_inlined
@@ -480,7 +480,7 @@ def _most_with_header(record, query, mark, model, values, out):
 
 
 @njit_inlined
-def _may_reach(least_odds, odds, record, lake, query, most, model, met, values, out):
+def _may_have_score(least_odds, odds, record, lake, query, most, model, met, values, out):
     """Tell whether a candidate may have a score, whatever names say that were not read.
 
     `odds` are what its values tell, and `most` what names add to them at most, a row of `ModelNumbers.bounds`.
@@ -595,7 +595,7 @@ def score_candidates(columns, evidence, lake, query, model, smallest, met, featu
         values = _set_values(sums[i], record, query, total_weight, row)
         least = 0.0 if values[1] == 1.0 and record[CARDINALITY] == query.n_values else smallest
         odds = _odds(row, model.by_values)
-        if least > 0.0 and not _may_reach(least_odds, odds, record, lake, query, most, model, met, values, row):
+        if least > 0.0 and not _may_have_score(least_odds, odds, record, lake, query, most, model, met, values, row):
             out[SCORE, i], out[GAIN, i], out[USEFULNESS, i], out[NOTHING_NEW, i] = below, 0.0, 0.0, 0.0
             continue
         _set_named(record, lake, query, met, values, row)

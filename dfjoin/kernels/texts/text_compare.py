@@ -191,15 +191,15 @@ def _edits_of_blocks(size, positions, texts, text, most, scratch):
     n_read, before, first = 0, 0, 0
     while first < size:
         rows, block = min(size, first + _BLOCK), first // _BLOCK
-        reach = min(n, rows + most)
-        while n_read < reach:
+        n_columns = min(n, rows + most)
+        while n_read < n_columns:
             codes[n_read] = texts.data[at]
             n_read, at = n_read + 1, at + 1
             while at < end and texts.data[at] & 0xC0 == 0x80:
                 at += 1
         plus, minus, last = ~np.uint64(0), np.uint64(0), np.uint64(1) << np.uint64(rows - first - 1)
         edits, least = rows, rows + abs(size - rows - n)
-        for j in range(reach):
+        for j in range(n_columns):
             carry = carries[j] if j < before else np.int64(1)
             equal = positions[block, codes[j]] if codes[j] < _ASCII else np.uint64(0)
             x, right_plus, right_minus = advance_block(equal, plus, minus, carry)
@@ -213,7 +213,7 @@ def _edits_of_blocks(size, positions, texts, text, most, scratch):
             least = min(least, edits + abs(size - rows - (n - j - 1)))
         if least > most:
             return most + 1
-        first, before = rows, reach
+        first, before = rows, n_columns
     return edits
 
 

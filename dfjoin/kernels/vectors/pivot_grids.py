@@ -38,7 +38,7 @@ class Grid(NamedTuple):
     side: float
 
 
-class PivotReach(NamedTuple):
+class PivotLimits(NamedTuple):
     """A radius and the error that mapped distances may have: what is beyond both is beyond the radius for sure."""
 
     radius: float
@@ -88,40 +88,40 @@ def _edges(grid, cell, level, p):
 
 
 @njit_inner
-def _cells_apart(queries, query_cell, target, cell, level, reach):
+def _cells_apart(queries, query_cell, target, cell, level, limits):
     """Lemma 4: tell whether no vector of one cell can match one of the other."""
     for p in range(target.coordinates.shape[1]):
         low_q, high_q = _edges(queries, query_cell, level, p)
         low, high = _edges(target, cell, level, p)
-        if low > high_q + reach.radius + reach.error or high < low_q - reach.radius - reach.error:
+        if low > high_q + limits.radius + limits.error or high < low_q - limits.radius - limits.error:
             return True
     return False
 
 
 @njit_inner
-def _cells_match(queries, query_cell, target, cell, level, reach):
+def _cells_match(queries, query_cell, target, cell, level, limits):
     """Lemma 6: tell whether every vector of one cell matches every one of the other for sure."""
     for p in range(target.coordinates.shape[1]):
-        if _edges(target, cell, level, p)[1] + queries.largest[query_cell, p] <= reach.radius - reach.error:
+        if _edges(target, cell, level, p)[1] + queries.largest[query_cell, p] <= limits.radius - limits.error:
             return True
     return False
 
 
 @njit_inner
-def _vector_apart(mapped, q, target, cell, level, reach):
+def _vector_apart(mapped, q, target, cell, level, limits):
     """Lemma 3: tell whether no vector of a cell can match a query vector."""
     for p in range(mapped.shape[1]):
         low, high = _edges(target, cell, level, p)
-        if low > mapped[q, p] + reach.radius + reach.error or high < mapped[q, p] - reach.radius - reach.error:
+        if low > mapped[q, p] + limits.radius + limits.error or high < mapped[q, p] - limits.radius - limits.error:
             return True
     return False
 
 
 @njit_inner
-def _vector_matches(mapped, q, target, cell, level, reach):
+def _vector_matches(mapped, q, target, cell, level, limits):
     """Lemma 5: tell whether every vector of a cell matches a query vector for sure."""
     for p in range(mapped.shape[1]):
-        if _edges(target, cell, level, p)[1] + mapped[q, p] <= reach.radius - reach.error:
+        if _edges(target, cell, level, p)[1] + mapped[q, p] <= limits.radius - limits.error:
             return True
     return False
 
@@ -145,13 +145,13 @@ def _leaves(grid, cell, level, n_levels):
 
 
 @njit_lean
-def block(queries, target, reach, stack, pairs, stats):
+def block(queries, target, limits, stack, pairs, stats):
     """Join two grids of the same levels: find the pairs of a query vector and a leaf cell that may match, or do.
 
     Parameters
     ----------
     queries, target : Grid
-    reach : PivotReach
+    limits : PivotLimits
     stack : ndarray of int64, shape (n, 3)
         Scratch.
     pairs : CellPairs
@@ -178,7 +178,7 @@ def block(queries, target, reach, stack, pairs, stats):
         query_cell, cell, level = stack[n_stack, 0], stack[n_stack, 1], stack[n_stack, 2]
         if level < n_levels:
             stats[0] += 1
-            if _cells_match(queries, query_cell, target, cell, level, reach):
+            if _cells_match(queries, query_cell, target, cell, level, limits):
                 first_cell, end_cell = _leaves(target, cell, level, n_levels)
                 first_own, end_own = _leaves(queries, query_cell, level, n_levels)
                 for q in range(queries.children[first_own, 0], queries.children[end_own - 1, 1]):
@@ -188,7 +188,7 @@ def block(queries, target, reach, stack, pairs, stats):
                         pairs.queries[n_found], pairs.cells[n_found], pairs.is_match[n_found] = q, leaf, 1
                         n_found += 1
                 continue
-            if level and _cells_apart(queries, query_cell, target, cell, level, reach):
+            if level and _cells_apart(queries, query_cell, target, cell, level, limits):
                 continue
             for i in range(queries.children[query_cell, 0], queries.children[query_cell, 1]):
                 for j in range(target.children[cell, 0], target.children[cell, 1]):
@@ -200,8 +200,8 @@ def block(queries, target, reach, stack, pairs, stats):
         is_same = _is_same(queries, query_cell, target, cell)
         for q in range(queries.children[query_cell, 0], queries.children[query_cell, 1]):
             stats[1] += 1
-            is_match = _vector_matches(queries.mapped, q, target, cell, level, reach)
-            if not is_match and not is_same and _vector_apart(queries.mapped, q, target, cell, level, reach):
+            is_match = _vector_matches(queries.mapped, q, target, cell, level, limits)
+            if not is_match and not is_same and _vector_apart(queries.mapped, q, target, cell, level, limits):
                 continue
             if n_found == pairs.queries.size:
                 return -1
@@ -212,7 +212,7 @@ def block(queries, target, reach, stack, pairs, stats):
 
 @njit_inner
 def _is_open(token, is_closed, postings):
-    """Tell whether a column of a token may still reach the threshold."""
+    """Tell whether a column of a token may still limits the threshold."""
     group = np.int64(postings.group[token])
     n_columns = postings.is_near.size
     if group < n_columns:
@@ -224,7 +224,7 @@ def _is_open(token, is_closed, postings):
 
 
 @njit_lean
-def sift_cells(mapped, target, pairs, reach, tokens, is_closed, postings, found, stats):
+def sift_cells(mapped, target, pairs, limits, tokens, is_closed, postings, found, stats):
     """List the vectors of the cells of pairs that match for sure, and those whose distance has to be computed.
 
     Parameters
@@ -232,11 +232,11 @@ def sift_cells(mapped, target, pairs, reach, tokens, is_closed, postings, found,
     mapped : ndarray of float64, shape (n_queries, n_pivots)
     target : Grid
     pairs : CellPairs
-    reach : PivotReach
+    limits : PivotLimits
     tokens : ndarray of uint32, shape (n,)
         Token of each vector, in the order of the grid.
     is_closed : ndarray of bool, shape (n_columns,)
-        Columns that cannot reach the threshold any more (Lemma 7).
+        Columns that cannot limits the threshold any more (Lemma 7).
     postings : TokenColumns
     found : CellPairs
         Output: query vector, place of the vector, and whether it matches for sure (Lemma 2).
@@ -265,10 +265,10 @@ def sift_cells(mapped, target, pairs, reach, tokens, is_closed, postings, found,
             if not is_sure:
                 for p in range(mapped.shape[1]):
                     one, other = mapped[q, p], target.mapped[position, p]
-                    if abs(one - other) > reach.radius + reach.error:
+                    if abs(one - other) > limits.radius + limits.error:
                         is_apart = True
                         break
-                    if one + other <= reach.radius - reach.error:
+                    if one + other <= limits.radius - limits.error:
                         is_sure = True
             if is_apart:
                 stats[0] += 1

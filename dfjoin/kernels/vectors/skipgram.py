@@ -126,8 +126,8 @@ def train_texts(corpus, first, last, matrix, output, training, hidden, gradient,
         for i in range(n_kept):
             begin, end = corpus.row_indptr[kept[i]], corpus.row_indptr[kept[i] + 1]
             random, draw = _next(random)
-            reach = 1 + np.int64(draw % np.uint64(training.window))
-            for j in range(max(0, i - reach), min(n_kept, i + reach + 1)):
+            width = 1 + np.int64(draw % np.uint64(training.window))
+            for j in range(max(0, i - width), min(n_kept, i + width + 1)):
                 if j == i:
                     continue
                 share = np.float32(1.0 / (end - begin))

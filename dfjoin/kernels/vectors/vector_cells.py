@@ -49,8 +49,8 @@ class CellBlocks(NamedTuple):
     cosines: NDArray[np.float32]
 
 
-class Reach(NamedTuple):
-    """What is near enough to a query vector.
+class Cap(NamedTuple):
+    """The spherical cap around a query vector: what lies within its radius.
 
     Parameters
     ----------
@@ -70,16 +70,16 @@ class Reach(NamedTuple):
     radius: float
 
 
-class CellReach(NamedTuple):
-    """What is near enough to each of the query vectors of a batch.
+class Caps(NamedTuple):
+    """The caps around the query vectors of a batch.
 
     Parameters
     ----------
     cosines, sines, sure : ndarray of float32, shape (n,)
-        As of `Reach`.
+        As of `Cap`.
     radii : ndarray of float64, shape (n,)
     error : float32
-    widest : Reach
+    widest : Cap
         Of the largest radius.
     """
 
@@ -88,7 +88,7 @@ class CellReach(NamedTuple):
     sure: NDArray[np.float32]
     radii: NDArray[np.float64]
     error: np.float32
-    widest: Reach
+    widest: Cap
 
 
 class CellQueries(NamedTuple):
@@ -204,11 +204,11 @@ def _near_lanes(words, position, queries, active, first):
 
 
 @njit_inner
-def _is_near(queries, q, rows, position, reach, wide_sums):
+def _is_near(queries, q, rows, position, cap, wide_sums):
     """Tell whether a query and a vector lie within the radius: by their product, close to the radius in float64."""
     d = rows.shape[1]
     if d < LANES:
-        return is_within(queries.rows, q, rows, position, reach.radius, wide_sums)
+        return is_within(queries.rows, q, rows, position, cap.radius, wide_sums)
     own, other, end = np.uint64(q * d), np.uint64(position * d), np.uint64(d)
     sums, step = no_lanes(), np.uint64(LANES)
     k = np.uint64(0)
@@ -218,39 +218,39 @@ def _is_near(queries, q, rows, position, reach, wide_sums):
     if k < end:
         sums = add_product(sums, lanes_of(queries.tails, np.uint64(q * LANES)), lanes_of(rows, other + end - step))
     product = sum_of_lanes(sums)
-    if product > reach.sure:
+    if product > cap.sure:
         return True
-    return product >= reach.cosine and is_within(queries.rows, q, rows, position, reach.radius, wide_sums)
+    return product >= cap.cosine and is_within(queries.rows, q, rows, position, cap.radius, wide_sums)
 
 
 @njit_inner
-def _reach_of(reach, q):
-    """Return what is near enough to one query vector."""
-    return Reach(reach.cosines[q], reach.sines[q], reach.sure[q], reach.error, reach.radii[q])
+def _cap_of(caps, q):
+    """Return the cap around one query vector."""
+    return Cap(caps.cosines[q], caps.sines[q], caps.sure[q], caps.error, caps.radii[q])
 
 
 @njit_inner
-def _farther(cosine, reach):
+def _farther(cosine, cap):
     """Bound from below the cosine of an angle that is larger by the radius; half a turn is the largest angle."""
-    if cosine - reach.error <= -reach.cosine:
+    if cosine - cap.error <= -cap.cosine:
         return np.float32(-2)
-    return cosine * reach.cosine - _spread(cosine, reach)
+    return cosine * cap.cosine - _spread(cosine, cap)
 
 
 @njit_inner
-def _nearer(cosine, reach):
+def _nearer(cosine, cap):
     """Bound from above the cosine of an angle that is smaller by the radius; none is less than zero."""
-    if cosine + reach.error >= reach.cosine:
+    if cosine + cap.error >= cap.cosine:
         return np.float32(2)
-    return cosine * reach.cosine + _spread(cosine, reach)
+    return cosine * cap.cosine + _spread(cosine, cap)
 
 
 @njit_inner
-def _spread(cosine, reach):
+def _spread(cosine, cap):
     """Multiply the sines of an angle and of the radius, with room for the errors of cosines that are compared."""
-    size = max(abs(cosine) - reach.error, np.float32(0))
+    size = max(abs(cosine) - cap.error, np.float32(0))
     sine = np.float32(math.sqrt(max(np.float32(1) - size * size, np.float32(0))))
-    return sine * reach.sine + np.float32(3) * reach.error
+    return sine * cap.sine + np.float32(3) * cap.error
 
 
 @njit_inner
@@ -292,13 +292,13 @@ def _count_above(cosines, n, cosine):
 
 
 @njit_inner
-def _list_queries(cosines, n_chosen, n_parts, reach, scratch):
+def _list_queries(cosines, n_chosen, n_parts, caps, scratch):
     """List the chosen queries by the first sixteen of a cell that may hold a vector near them."""
     for part in range(n_parts):
         scratch.heads[part] = -1
     for i in range(n_chosen):
         q = scratch.chosen[i]
-        own = _reach_of(reach, q)
+        own = _cap_of(caps, q)
         first = _count_above(scratch.bottoms, n_parts, _nearer(cosines[q], own))
         last = _count_above(scratch.tops, n_parts, _farther(cosines[q], own))
         if first < last:
@@ -308,7 +308,7 @@ def _list_queries(cosines, n_chosen, n_parts, reach, scratch):
 
 
 @njit_inner
-def _scan_part(part, bounds, n_active, cells, table, queries, reach, found, n_found, scratch, stats):
+def _scan_part(part, bounds, n_active, cells, table, queries, caps, found, n_found, scratch, stats):
     """Find the pairs of the active queries and 16 vectors; return how many pairs are found so far."""
     begin, end, _ = bounds
     position = np.uint64(part // _PARTS * (queries.pairs.shape[1] + 1) * BLOCK + part % _PARTS * LANES)
@@ -324,7 +324,7 @@ def _scan_part(part, bounds, n_active, cells, table, queries, reach, found, n_fo
                 continue
             stats[2] += 1
             q = scratch.active[i]
-            if _is_near(queries, q, table.rows, vector, _reach_of(reach, q), scratch.wide_sums):
+            if _is_near(queries, q, table.rows, vector, _cap_of(caps, q), scratch.wide_sums):
                 found.queries[n_found] = scratch.active[i]
                 found.positions[n_found] = vector
                 n_found += 1
@@ -332,7 +332,7 @@ def _scan_part(part, bounds, n_active, cells, table, queries, reach, found, n_fo
 
 
 @njit_inner
-def _scan_cell(bounds, cells, table, queries, reach, found, n_found, scratch, stats):
+def _scan_cell(bounds, cells, table, queries, caps, found, n_found, scratch, stats):
     """Find the pairs of a cell whose queries are listed; return how many are found so far, -1 without room.
 
     Sixteens are the outer loop, so that one is read into the nearest cache once for all its queries.
@@ -349,7 +349,7 @@ def _scan_cell(bounds, cells, table, queries, reach, found, n_found, scratch, st
             return -1
         stats[1] += n_active
         part = begin // LANES + step
-        n_found = _scan_part(part, bounds, n_active, cells, table, queries, reach, found, n_found, scratch, stats)
+        n_found = _scan_part(part, bounds, n_active, cells, table, queries, caps, found, n_found, scratch, stats)
         n_kept = 0
         for i in range(n_active):
             q = scratch.active[i]
@@ -360,7 +360,7 @@ def _scan_cell(bounds, cells, table, queries, reach, found, n_found, scratch, st
 
 
 @njit_lean
-def scan_cells(cells, table, queries, products, reach, found, scratch, state, stats):
+def scan_cells(cells, table, queries, products, caps, found, scratch, state, stats):
     """Find the vectors within the radius of query vectors, cell by cell.
 
     Parameters
@@ -372,7 +372,7 @@ def scan_cells(cells, table, queries, products, reach, found, scratch, state, st
     products : ndarray of float32, shape (n_cells_here, n)
         Cosines of the centers of the next cells and the query vectors; n is a multiple of 16, the last ones are not
         looked at.
-    reach : CellReach
+    caps : Caps
     found : NearPositions
         Output: pairs, by cell; those of a query by place.
     scratch : CellScratch
@@ -403,13 +403,13 @@ def scan_cells(cells, table, queries, products, reach, found, scratch, state, st
         if begin == end:
             continue
         cosines, read, compared = products[cell - state[0]], stats[1], stats[2]
-        low, high = _farther(cells.cosines[end - 1], reach.widest), _nearer(cells.cosines[begin], reach.widest)
+        low, high = _farther(cells.cosines[end - 1], caps.widest), _nearer(cells.cosines[begin], caps.widest)
         n_chosen = _choose_queries(cosines, n, low, high, scratch.chosen)
         if n_chosen:
             n_parts = _fill_parts(cells, begin, end, scratch)
-            _list_queries(cosines, n_chosen, n_parts, reach, scratch)
+            _list_queries(cosines, n_chosen, n_parts, caps, scratch)
             bounds = begin, end, n_parts
-            n_found = _scan_cell(bounds, cells, table, queries, reach, found, state[2], scratch, stats)
+            n_found = _scan_cell(bounds, cells, table, queries, caps, found, state[2], scratch, stats)
             if n_found < 0:
                 stats[1], stats[2] = read, compared
                 return False

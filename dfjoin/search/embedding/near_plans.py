@@ -26,7 +26,7 @@ from dfjoin.kernels.vectors.vector_search import (
 )
 from dfjoin.search.distance.distance_search import MOST_PAIRS, QUERIES_AT_ONCE
 from dfjoin.search.params import SearchStats
-from dfjoin.vectors.near_cells import VectorCells, cell_radius
+from dfjoin.vectors.near_cells import VectorCells, caps_of
 from dfjoin.vectors.rounded_features import query_pairs
 
 _PILOT = 16
@@ -223,7 +223,7 @@ def _find(
 ) -> tuple[NDArray[np.int32], NDArray[np.int32]] | None:
     """Find the pairs of a batch: query numbers and places; None where it has too many and can be cut."""
     n, d = queries.rows.shape
-    limits, scratch = cell_radius(queries.radii, d), make_cell_scratch(n, cells.blocks.indptr)
+    limits, scratch = caps_of(queries.radii, d), make_cell_scratch(n, cells.blocks.indptr)
     made = make_cell_queries(*query_pairs(queries.features, queries.radii), queries.rows)
     transposed = np.zeros((d, -(-n // LANES) * LANES), np.float32)
     transposed[:, :n] = queries.rows.T

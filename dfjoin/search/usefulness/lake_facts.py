@@ -26,7 +26,7 @@ from dfjoin.kernels.lists.usefulness import (
     KIND,
     LOG_CARDINALITY,
     LOW,
-    PLACE,
+    POSITION,
     SERIAL_SHARE,
     TABLE,
     ColumnRecords,
@@ -172,7 +172,7 @@ def _records(
     records[:, IS_UNIQUE] = cardinality == numbers["n_rows"] - numbers["n_null"]
     records[:, IS_SERIAL] = has_range & ((low == 0) | (low == 1)) & is_dense
     records[:, IS_YEARS] = has_range & (low >= FIRST_YEAR) & (high <= LAST_YEAR) & ~is_code[header]
-    records[:, PLACE] = np.maximum(0, numbers["position"]) / np.maximum(1, width)[numbers["table"]]
+    records[:, POSITION] = np.maximum(0, numbers["position"]) / np.maximum(1, width)[numbers["table"]]
     records[:, TABLE] = numbers["table"]
     records[:, LOW] = np.where(has_range, low, _NO_RANGE[0])
     records[:, HIGH] = np.where(has_range, high, _NO_RANGE[1])

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from dfjoin.index.segment import Segment
 from dfjoin.kernels.records import as_read_only
-from dfjoin.kernels.vectors.pivot_grids import CellPairs, PivotReach, block, count_found, sift_cells
+from dfjoin.kernels.vectors.pivot_grids import CellPairs, PivotLimits, block, count_found, sift_cells
 from dfjoin.kernels.vectors.vector_search import (
     MatchTally,
     QueryVectors,
@@ -82,7 +82,7 @@ class PexesoSearch:
         self._rows, self._tokens = rows, as_read_only(tokens[index.order])
         self._postings = postings
         self._chord = radius[1]
-        self._limits = PivotReach(radius[0], _ROUNDING * max(1.0, index.grid.side))
+        self._limits = PivotLimits(radius[0], _ROUNDING * max(1.0, index.grid.side))
         self._minimum = minimum
         self._block_stats, self._sift_stats = np.zeros(2, np.int64), np.zeros(3, np.int64)
 
