@@ -26,7 +26,7 @@ import numpy as np
 import pandas as pd
 
 import dfjoin
-from tests.benchmarks import exact, foreign_keys, fuzzy, joins, recordings
+from tests.benchmarks import exact, foreign_keys, fuzzy, joins, recordings, server
 from tests.benchmarks.cold_start import measure_cold_start
 from tests.benchmarks.contenders import Numpy, Pairs
 
@@ -139,6 +139,37 @@ def first_use(_: argparse.Namespace) -> dict[str, Any]:
     }
 
 
+def serve(options: argparse.Namespace) -> dict[str, Any]:
+    """Searches by default in threads and processes, and beside a writer; times are on the clock."""
+    lake = _index(options.place, options.index)
+    by_stratum: dict[str, list[pd.DataFrame]] = defaultdict(list)
+    for stratum, column in exact.real_queries(options.place, QUERIES)[:: options.every]:
+        by_stratum[stratum].append(pd.DataFrame({"q": column}))
+    rows: dict[str, list[Any]] = defaultdict(list)
+    for stratum in exact.STRATA:
+        frames = by_stratum[stratum]
+        for frame in frames:  # into memory
+            dfjoin.discover_joinable(frame, "q", lake)
+        one, four = (server.latencies_of_threads(lake, frames, n) for n in (1, 4))
+        n_found, whole, shared = server.measure_processes(lake.path, frames, 4)
+        rows["one thread, searches a second"].append(round(len(one) / server.SECONDS))
+        rows["four threads"].append(round(len(four) / server.SECONDS))
+        rows["four processes"].append(round(n_found / server.SECONDS))
+        rows["one thread, ms, p50 / p99"].append(server.quantiles(one))
+        rows["four threads, ms, p50 / p99"].append(server.quantiles(four))
+        spent, refreshed = server.latencies_of_refreshing(lake.path, frames)
+        rows["beside a writer, ms, p50 / p99"].append(server.quantiles(spent))
+        rows["`lake.refresh()`, ms, p50 / p99"].append(server.quantiles(refreshed))
+        rows["index in memory, MB: a process / four together"].append(f"{whole:.0f} / {shared:.0f}")
+    return {
+        "call": "df.discover_joinable(on, lake)",
+        "columns": ["two cores, by distinct values of the query", *exact.STRATA],
+        "rows": [[name, *cells] for name, cells in rows.items()],
+        "plotted": [],
+        "note": "A table is added and the reader refreshed twice a second beside the searches of the last lines.",
+    }
+
+
 def web_joins(options: argparse.Namespace) -> dict[str, Any]:
     """Join the web tables of Auto-Join, columns unknown, default arguments."""
     asked = argparse.Namespace(row_number=False, precision=0.95, seeds=[1], verbose=0)
@@ -190,8 +221,8 @@ def misspelled_joins(options: argparse.Namespace) -> dict[str, Any]:
     }
 
 
-RUNS = {run.__name__: run for run in (build, search, lake_join, first_use, web_joins, keys, misspelled_joins)}
-PLACES = dict.fromkeys(("build", "search", "lake_join"), "LAKE") | {"keys": "DATABASES --index INDEX"}
+RUNS = {run.__name__: run for run in (build, search, lake_join, serve, first_use, web_joins, keys, misspelled_joins)}
+PLACES = dict.fromkeys(("build", "search", "lake_join", "serve"), "LAKE") | {"keys": "DATABASES --index INDEX"}
 """What the page calls what is measured."""
 
 

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 import dfjoin
-from tests.benchmarks import exact, lsh
+from tests.benchmarks import exact, lsh, server
 from tests.benchmarks.build import measure_build
 from tests.benchmarks.capacity import measure_constants, measure_driver, on_paper
 from tests.benchmarks.contenders import Pairs
@@ -170,3 +170,14 @@ def test_the_size_of_the_package_is_counted():
 def test_frames_of_other_libraries_are_compared_and_timed():
     assert set(differing(8, make_lake(4)).values()) == {0}
     assert (measure_speed(1000) >= 0).all().all()
+
+
+def test_searches_of_a_server_are_timed(example_lake, monkeypatch):
+    monkeypatch.setattr(server, "SECONDS", 0.5)
+    frames = [pd.DataFrame({"q": ["France", "Peru", "Chad"]})]
+    frames[0].discover_joinable("q", example_lake)  # compiles
+    assert all(0 < one < 5 for one in server.latencies_of_threads(example_lake, frames, 2))
+    spent, refreshes = server.latencies_of_refreshing(example_lake.path, frames)
+    assert min(len(spent), len(refreshes)) > 0 and len(example_lake.refresh().segments) == 1, "a copy is changed"
+    n, whole, shared = server.measure_processes(example_lake.path, frames, 1)
+    assert n > 0 and 0 < shared <= whole
