@@ -1,4 +1,4 @@
-"""How several rows of a key become one, as aggregates of Spark; the rules of `dfjoin.join.aggregate`."""
+"""How several rows of a key become one, as aggregates of Spark; the rules of `dfjoin.join.rules`."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from pyspark.sql.pandas.types import to_arrow_type
 from pyspark.sql.types import DecimalType
 from pyspark.sql.window import Window
 
-from dfjoin.join.aggregate import CellRules, cell_kind, check_rule, decimal_type
+from dfjoin.join.aggregate import cell_kind, decimal_type
+from dfjoin.join.rules import CellRules, check_rule
 from dfjoin.values.frames import arrow_to_series
 from dfjoin.values.header_meaning import number_meaning
 from spark_ext.transfer import quoted

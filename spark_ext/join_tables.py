@@ -19,12 +19,12 @@ import pyarrow as pa
 from numpy.typing import NDArray
 from pyspark.sql import functions as F
 
-from dfjoin.join.aggregate import KEEPING, check_aggregate
 from dfjoin.join.keys import KeyIndex
 from dfjoin.join.output_names import stem_of
 from dfjoin.join.plan import JoinStep
-from dfjoin.join.rows.execute import RightSide, one_row_per_key
-from dfjoin.join.rows.several_rules import names_of_rules, split_rule, spread_rules
+from dfjoin.join.rows.execute import one_row_per_key
+from dfjoin.join.rows.right_side import RightSide, spread_rules
+from dfjoin.join.rules import KEEPING, check_aggregate, names_of_rules, split_rule
 from dfjoin.programs.program import Program
 from dfjoin.store.table import LakeTable
 from dfjoin.types import IndexSettings

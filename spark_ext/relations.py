@@ -24,7 +24,7 @@ from dfjoin.join.plan import JoinPlan, JoinStep, SavedRelation, distance_relatio
 from dfjoin.join.rows.dated_rows import is_of_dates_alone
 from dfjoin.join.rows.execute import MARKS
 from dfjoin.join.rows.read_rows import columns_to_add
-from dfjoin.join.rows.several_rules import names_of_rules
+from dfjoin.join.rules import names_of_rules
 from dfjoin.programs.program import Program
 from dfjoin.store.table import LakeTable
 from dfjoin.transform.evidence.transform_join import TransformJoin

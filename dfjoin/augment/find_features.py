@@ -25,7 +25,7 @@ from dfjoin.join.lakes.path_search import PathOptions
 from dfjoin.join.lakes.table_hops import PathTable, WaitingTables, path_stem
 from dfjoin.join.output_names import free_name, output_names, stem_of
 from dfjoin.join.plan import JoinPlan, JoinStep
-from dfjoin.join.rows.several_rules import names_of_rules
+from dfjoin.join.rules import names_of_rules
 from dfjoin.store.snapshot import Snapshot
 from dfjoin.values.header_meaning import is_year_name
 from dfjoin.values.periods import read_periods

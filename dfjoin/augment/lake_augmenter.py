@@ -44,7 +44,7 @@ from dfjoin.join.lakes.path_search import PathOptions
 from dfjoin.join.lakes.table_hops import FrameKeys, path_keys
 from dfjoin.join.options import join_options
 from dfjoin.join.plan import JoinPlan
-from dfjoin.join.rows.several_rules import DATED_RULES, check_rules
+from dfjoin.join.rules import AGE_RULES, check_rules
 from dfjoin.lake import resolve_lake
 from dfjoin.store.snapshot import Snapshot
 from dfjoin.store.table import content_of
@@ -436,12 +436,12 @@ class LakeAugmenter(_base.TransformerMixin, _base.BaseEstimator):
         if given is None or (isinstance(given, str) and given == "auto"):
             return given
         rules = (
-            {column: check_rules(own, "aggregates") for column, own in given.items()}
+            {column: check_rules(own) for column, own in given.items()}
             if isinstance(given, dict)
-            else check_rules(given, "aggregates")
+            else check_rules(given)
         )
         named = [rule for own in (rules.values() if isinstance(rules, dict) else [rules]) for rule in own]
-        if self.as_of is None and (dated := [rule for rule in named if rule in DATED_RULES]):
+        if self.as_of is None and (dated := [rule for rule in named if rule in AGE_RULES]):
             raise InvalidParameterError(
                 f"`aggregates` rule {dated[0]!r} needs `as_of`, the column of X with the date of each row"
             )

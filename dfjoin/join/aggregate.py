@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import decimal
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -16,39 +15,10 @@ import pandas as pd
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from dfjoin._validation import show
-from dfjoin.errors import ColumnNotFoundError, InvalidParameterError, InvalidTypeError, shortlist
+from dfjoin.errors import InvalidParameterError
+from dfjoin.join.rules import CHOOSING, check_rule
 from dfjoin.values.cells import CONVERSION_ERRORS
 from dfjoin.values.frames import nan_as_null
-
-RULES = (
-    "mean",
-    "sum",
-    "min",
-    "max",
-    "median",
-    "std",
-    "first",
-    "last",
-    "count",
-    "nunique",
-    "most_frequent",
-    "majority",
-    "latest",
-    "share",
-)
-"""Aggregation rules: statistics of the non-null values of a key's rows; first and last take a row's value as it is."""
-
-KEEPING = tuple(rule for rule in RULES if rule not in ("std", "count", "nunique", "share"))
-"""Rules that give a cell back as it is when a key has one row."""
-
-SERIES_RULES = ("trend", "top_share")
-"""Further rules, of steps that have several for a column: the change of a number from one row of a key to the next, by
-least squares, and the share of the rows with a value that have the most frequent one."""
-
-_COMPUTED = ("mean", "sum", "median", "std", "trend")
-_CHOOSING = tuple(rule for rule in KEEPING if rule not in _COMPUTED)
-"""Rules that choose the value of one of a key's rows."""
 
 _TOLERANCE = 1e-9
 """Of its size, within which a number agrees with a mean."""
@@ -58,77 +28,6 @@ _MORE_DIGITS = 4
 
 _SUM_DIGITS = 10
 """Digits that a sum of decimals has in front of the point, beyond those of its column."""
-
-
-def check_aggregate(value: Any, columns: list[str]) -> Any:
-    """Check the `aggregate` argument: ``"auto"``, None, one rule, or a dict of column → rule."""
-    if value is None:
-        return value
-    if isinstance(value, str):
-        return value if value == "auto" else _rule(value)
-    if not isinstance(value, dict):
-        raise InvalidTypeError(
-            f'`aggregate` must be "auto", None, a rule or a dict of column → rule, got {type(value).__name__}'
-        )
-    for name in value:
-        if name not in columns:
-            raise ColumnNotFoundError(
-                f"`aggregate` must name columns of the joined table ({shortlist(columns)}), got {show(name)}"
-            )
-    return {name: rule if rule in SERIES_RULES else _rule(rule) for name, rule in value.items()}
-
-
-def _rule(rule: Any) -> str:
-    """Check one rule."""
-    if not isinstance(rule, str) or rule not in RULES:
-        raise InvalidParameterError(f"`aggregate` must be one of {shortlist(RULES, 20)}, got {show(rule)}")
-    return rule
-
-
-@dataclass(frozen=True)
-class CellRules:
-    """How the cells of a key's rows become one, for each column of a right table.
-
-    Parameters
-    ----------
-    aggregate : str or dict
-        As `check_aggregate` returns it.
-    is_unique : bool
-        Each key of the right table has one row, so that cells keep value and type.
-    is_measure : callable
-        Tells of the name of a column of numbers whether a mean of its values says something.
-    """
-
-    aggregate: Any
-    is_unique: bool
-    is_measure: Callable[[str], bool]
-
-    def rule_of(self, name: str, kind: str) -> str:
-        """Return the rule for a column.
-
-        ``"auto"``: a measure → mean, a boolean → share, everything else, and where keys have one row each → majority.
-
-        Parameters
-        ----------
-        name : str
-        kind : str
-            See `cell_kind`.
-
-        Examples
-        --------
-        >>> rules = CellRules("auto", False, lambda name: name == "area")
-        >>> rules.rule_of("area", "float"), rules.rule_of("zip_code", "integer"), rules.rule_of("is_open", "bool")
-        ('mean', 'majority', 'share')
-        """
-        if isinstance(self.aggregate, dict) and name in self.aggregate:
-            return self.aggregate[name]
-        if isinstance(self.aggregate, str) and self.aggregate != "auto":
-            return self.aggregate
-        if self.is_unique:
-            return "majority"
-        if kind == "bool":
-            return "share"
-        return "mean" if kind in ("integer", "float", "decimal") and self.is_measure(name) else "majority"
 
 
 def cell_kind(column: pd.Series, held: str = "") -> str:
@@ -159,17 +58,6 @@ def cell_kind(column: pd.Series, held: str = "") -> str:
         "complex": pd.api.types.is_complex_dtype,
     }
     return next((kind for kind, is_kind in tests.items() if is_kind(dtype)), "other")
-
-
-def check_rule(name: Any, dtype: Any, kind: str, rule: str, argument: str = "aggregate") -> None:
-    """Raise `InvalidParameterError` when a rule needs numbers or booleans and a column holds others."""
-    needs_number = rule in _COMPUTED and kind not in ("bool", "integer", "float", "decimal", "complex")
-    if needs_number or (rule == "share" and kind != "bool"):
-        needed = "booleans" if rule == "share" else "numbers"
-        raise InvalidParameterError(
-            f"`{argument}` rule {rule!r} needs {needed}, but column {name!r} holds {dtype}; use "
-            '"most_frequent", "first", "count" or "nunique"'
-        )
 
 
 def aggregate_column(column: pd.Series, codes: NDArray[np.int64], n_keys: int, rule: str, held: str = "") -> pd.Series:
@@ -213,7 +101,7 @@ def aggregate_column(column: pd.Series, codes: NDArray[np.int64], n_keys: int, r
         return take_rows(column, _row_of_key(codes, n_keys, is_last=rule == "last"), may_lack=True)
     if isinstance(column.dtype, pd.ArrowDtype):
         column = pd.Series(pd.arrays.ArrowExtensionArray(nan_as_null(column.array.__arrow_array__())), name=column.name)
-    if rule in _CHOOSING:
+    if rule in CHOOSING:
         ranks = _ranks(column)
         rows = (
             _most_frequent(ranks, codes, n_keys, needs_majority=rule == "majority")
@@ -413,11 +301,11 @@ def count_disagreeing(
         None for a rule whose result is no value of the column, as a sum or a count. Numbers agree with a mean or median
         within 1e-9 of their size, floats always.
     """
-    if rule not in (*_CHOOSING, "mean", "median"):
+    if rule not in (*CHOOSING, "mean", "median"):
         return None
     kind = cell_kind(column, held)
     given = take_rows(chosen.reset_index(drop=True), codes)
-    if kind == "float" or (rule not in _CHOOSING and kind != "complex"):
+    if kind == "float" or (rule not in CHOOSING and kind != "complex"):
         ours, theirs = (as_floats(side) for side in (column, given))
         return int(np.count_nonzero(~np.isnan(ours) & ~np.isclose(ours, theirs, rtol=_TOLERANCE, atol=0)))
     has_value, is_given = column.notna().to_numpy(), given.notna().to_numpy()

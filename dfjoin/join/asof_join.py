@@ -15,9 +15,8 @@ from dfjoin.join.options import RELATION_OPTIONS, JoinOptions, refuse_options
 from dfjoin.join.plan import JoinStep, json_label
 from dfjoin.join.relation.period_keys import dates_of, key_part
 from dfjoin.join.rows.dated_rows import DatedKeys, every_row
-from dfjoin.join.rows.execute import RightSide
 from dfjoin.join.rows.report import JoinAccount
-from dfjoin.join.rows.right_facts import FrameFacts
+from dfjoin.join.rows.right_side import FrameFacts, RightSide
 from dfjoin.types import IndexSettings
 
 Labels = list[Any]

@@ -40,9 +40,9 @@ from dfjoin.join.relation.period_keys import (
 )
 from dfjoin.join.relation.relate import relate_again
 from dfjoin.join.rows.dated_rows import is_of_dates_alone
-from dfjoin.join.rows.execute import RightSide, match_marks
+from dfjoin.join.rows.execute import match_marks
 from dfjoin.join.rows.report import JoinAccount
-from dfjoin.join.rows.right_facts import FrameFacts
+from dfjoin.join.rows.right_side import FrameFacts, RightSide
 from dfjoin.search.distance.distance_join import DistanceRelation, PairedKeys, with_partners, with_precision
 from dfjoin.search.embedding.axes_join import AxesRelation, point_radius
 from dfjoin.search.embedding.axes_query import check_points, is_numeric, read_points

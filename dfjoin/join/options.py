@@ -8,8 +8,8 @@ from typing import Any
 
 from dfjoin import _validation as check
 from dfjoin.errors import InvalidParameterError, InvalidTypeError
-from dfjoin.join.aggregate import RULES
 from dfjoin.join.plan import HOWS, JoinPlan
+from dfjoin.join.rules import RULES
 from dfjoin.programs.entity_operators import check_aliases
 from dfjoin.search.distance.distance_join import PARTNERS
 from dfjoin.search.modes import mode_of

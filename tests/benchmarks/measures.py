@@ -18,7 +18,7 @@ import numpy as np
 import pandas as pd
 
 import dfjoin
-from dfjoin.join.rows.right_facts import TableFacts
+from dfjoin.join.rows.right_side import TableFacts
 from dfjoin.store.table import LakeTable
 from dfjoin.values import profile
 from dfjoin.values.header_meaning import number_meaning

@@ -13,17 +13,8 @@ from hypothesis import strategies as st
 
 import dfjoin
 from dfjoin.errors import ColumnNotFoundError, DfjoinError, InvalidParameterError, InvalidTypeError
-from dfjoin.join.aggregate import (
-    KEEPING,
-    RULES,
-    CellRules,
-    aggregate_column,
-    cell_kind,
-    check_aggregate,
-    count_disagreeing,
-    nullable_column,
-    take_rows,
-)
+from dfjoin.join.aggregate import aggregate_column, cell_kind, count_disagreeing, nullable_column, take_rows
+from dfjoin.join.rules import KEEPING, RULES, CellRules, check_aggregate
 from dfjoin.values.profile import is_measured, number_column
 from tests.oracles.join import n_disagreeing, statistic
 

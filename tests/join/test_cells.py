@@ -12,8 +12,9 @@ import pytest
 
 import dfjoin
 from dfjoin.errors import InvalidParameterError
-from dfjoin.join.aggregate import KEEPING, aggregate_column, cell_kind, count_disagreeing, decimal_type
+from dfjoin.join.aggregate import aggregate_column, cell_kind, count_disagreeing, decimal_type
 from dfjoin.join.plan import JoinPlan, JoinStep
+from dfjoin.join.rules import KEEPING
 
 BIG = 2**60
 UTC = dt.UTC

@@ -10,7 +10,7 @@ import dfjoin
 from dfjoin.errors import ColumnNotFoundError, InvalidParameterError
 from dfjoin.join.aggregate import aggregate_column
 from dfjoin.join.plan import JoinPlan, JoinStep
-from dfjoin.join.rows.several_rules import check_rules, rules_by_kind
+from dfjoin.join.rules import check_rules, rules_by_kind
 
 N = 300
 
@@ -73,9 +73,9 @@ def test_a_rule_of_dates_without_dates(build, log):
 def test_rules_by_kind():
     assert rules_by_kind("auto", "integer", is_measure=False, is_dated=False) == ("majority", "nunique", "top_share")
     assert rules_by_kind("auto", "boolean", is_measure=False, is_dated=True) == ("share", "last")
-    assert check_rules("mean", "aggregates") == ("mean",)
+    assert check_rules("mean") == ("mean",)
     with pytest.raises(InvalidParameterError, match=r"`aggregates` must be rules .*'since'.*, got 'avg'"):
-        check_rules(["mean", "avg"], "aggregates")
+        check_rules(["mean", "avg"])
 
 
 def test_the_slope_of_few_values():

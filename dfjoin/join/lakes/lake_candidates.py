@@ -19,9 +19,10 @@ from dfjoin.join.lakes.second_column import find_key_of_two, find_second_column
 from dfjoin.join.options import JoinOptions
 from dfjoin.join.plan import JoinStep, distance_relation, json_label
 from dfjoin.join.rows.dated_rows import KeyLink
-from dfjoin.join.rows.execute import RightSide, relationship_of
+from dfjoin.join.rows.execute import relationship_of
 from dfjoin.join.rows.read_rows import TableRows, columns_to_add, link_keys, read_rows
 from dfjoin.join.rows.report import JoinAccount
+from dfjoin.join.rows.right_side import RightSide
 from dfjoin.kernels.sorting import distinct_numbers
 from dfjoin.search.candidates import JoinCandidates
 from dfjoin.search.distance.distance_join import with_partners, with_precision

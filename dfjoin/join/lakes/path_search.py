@@ -42,8 +42,8 @@ from dfjoin.join.plan import JoinPlan, JoinStep, json_label
 from dfjoin.join.relation.frame_relation import choose_relation
 from dfjoin.join.relation.pair_keys import is_named_by_words
 from dfjoin.join.rows.report import JoinAccount
-from dfjoin.join.rows.right_facts import TableFacts
-from dfjoin.join.rows.several_rules import rules_by_kind
+from dfjoin.join.rows.right_side import TableFacts
+from dfjoin.join.rules import rules_by_kind
 from dfjoin.search.candidates import JoinCandidates
 from dfjoin.search.column_search import search_columns, search_queries
 from dfjoin.search.discover import check_frame, has_composite_key, make_key, query_columns

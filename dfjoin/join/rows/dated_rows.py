@@ -14,8 +14,7 @@ from dfjoin.errors import InvalidParameterError, JoinExpansionError
 from dfjoin.join.keys import KeyColumns
 from dfjoin.join.plan import JoinStep, json_label
 from dfjoin.join.relation.period_keys import dates_of
-from dfjoin.join.rows.execute import RightSide
-from dfjoin.join.rows.right_facts import TableFacts
+from dfjoin.join.rows.right_side import RightSide, TableFacts
 from dfjoin.kernels.ragged import expand_stretches
 from dfjoin.values.key_index import KeyIndex, expand_pairs
 from dfjoin.values.normalize import ValueSet

@@ -10,21 +10,12 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from dfjoin.errors import JoinExpansionError
-from dfjoin.join.aggregate import (
-    KEEPING,
-    CellRules,
-    aggregate_column,
-    as_kept,
-    cell_kind,
-    check_aggregate,
-    check_rule,
-    count_disagreeing,
-    take_rows,
-)
+from dfjoin.join.aggregate import aggregate_column, as_kept, cell_kind, count_disagreeing, take_rows
 from dfjoin.join.options import JoinOptions
 from dfjoin.join.output_names import free_name, output_names, taken_names
 from dfjoin.join.plan import JoinStep
-from dfjoin.join.rows.right_facts import FrameFacts, RightFacts
+from dfjoin.join.rows.right_side import RightSide
+from dfjoin.join.rules import KEEPING, CellRules, check_aggregate, check_rule
 from dfjoin.values.cells import CONVERSION_ERRORS
 from dfjoin.values.frames import as_objects, workable_frame
 from dfjoin.values.key_index import KeyIndex, count_codes, only_partners, pairs_of_partners
@@ -32,73 +23,6 @@ from dfjoin.values.key_index import KeyIndex, count_codes, only_partners, pairs_
 MARKS = ("_match", "_distance", "_probability")
 """Columns that `indicator` adds where keys are not equal: how they were matched, how far they are apart, how likely
 they belong together."""
-
-
-@dataclass(frozen=True)
-class RightSide:
-    """The rows of a right table that take part.
-
-    Parameters
-    ----------
-    frame : DataFrame
-        The columns to bring.
-    keys : DataFrame
-        The key columns in the right table's spelling, same rows; without columns where no row needs them.
-    codes : ndarray of int64, shape (n_rows,)
-        Left key of each row; n_left_keys and above for keys that the left side lacks, -1 for nulls.
-    n_keys : int
-        Codes are below it.
-    stem : str
-        Short name of the table.
-    relation : dict
-        How the keys are related where they are not equal, as plain JSON values for the report.
-    left_out : dict of str
-        Columns of the table that are not added though nobody left them out → why.
-    rows : ndarray of int64, shape (n_rows,), or None
-        Row of the table for each row, where one stands there once for each of its keys; None: each stands there once.
-    object_kinds : dict of str
-        Columns that are held as objects → what the whole column holds ("decimal", "date", …), so that the dtype of
-        the result does not depend on the rows that match. A column that is not named tells it by its rows.
-    facts : RightFacts or None
-        What is known of the whole table; None: these rows tell.
-    marks : DataFrame or None
-        How the key of each row was matched, see `match_marks`; None: keys are equal.
-    decided : dict
-        Fields of the step that pairing the keys decided, so that a later join by the same plan decides nothing anew.
-    ages : ndarray of float64, shape (n_rows,), or None
-        Days from the end of the date or period of each row to the date of its key; None where keys have no dates.
-    """
-
-    frame: pd.DataFrame
-    keys: pd.DataFrame
-    codes: NDArray[np.int64]
-    n_keys: int
-    stem: str
-    relation: dict[str, Any] = field(default_factory=dict)
-    left_out: dict[str, str] = field(default_factory=dict)
-    object_kinds: dict[str, str] = field(default_factory=dict)
-    rows: NDArray[np.int64] | None = None
-    facts: RightFacts | None = None
-    marks: pd.DataFrame | None = None
-    decided: dict[str, Any] = field(default_factory=dict)
-    ages: NDArray[np.float64] | None = None
-
-    def rules(self, aggregate: Any, step: JoinStep) -> CellRules:
-        """Decide how cells of several rows become one, as a step says that was made before.
-
-        Parameters
-        ----------
-        aggregate : str or dict
-            Checked, see `dfjoin.join.aggregate.check_aggregate`.
-        step : JoinStep
-        """
-        facts = FrameFacts(self.frame) if self.facts is None else self.facts
-        is_unique = facts.is_unique if step.is_unique is None else step.is_unique
-        if is_unique is None:
-            codes = self.codes[self.codes >= 0]
-            is_unique = bool((np.bincount(codes, minlength=self.n_keys) <= 1).all())
-        measures = None if step.measures is None else set(step.measures)
-        return CellRules(aggregate, is_unique, facts.is_measure if measures is None else measures.__contains__)
 
 
 def match_marks(kinds: NDArray[np.object_], pairs: Any, of_row: NDArray[np.int64]) -> pd.DataFrame:

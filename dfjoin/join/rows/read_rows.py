@@ -27,8 +27,8 @@ from dfjoin.join.relation.pair_keys import marked_pairs
 from dfjoin.join.relation.period_keys import check_periods, number_periods
 from dfjoin.join.relation.relate import relate_again
 from dfjoin.join.rows.dated_rows import DatedLink, KeyLink, every_row, is_of_dates_alone
-from dfjoin.join.rows.execute import RightSide, match_marks
-from dfjoin.join.rows.right_facts import TableFacts, left_out_columns
+from dfjoin.join.rows.execute import match_marks
+from dfjoin.join.rows.right_side import RightSide, TableFacts, left_out_columns
 from dfjoin.search.distance.distance_join import DistanceRelation, PairedKeys
 from dfjoin.search.transform.candidate_programs import spell_values
 from dfjoin.store.table import LakeTable

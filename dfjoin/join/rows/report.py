@@ -17,8 +17,8 @@ from dfjoin.frames.given_frame import attrs_of, is_frame
 from dfjoin.join.keys import KeyColumns
 from dfjoin.join.options import JoinOptions
 from dfjoin.join.plan import JoinPlan, JoinStep, distance_relation, json_label
-from dfjoin.join.rows.execute import RightSide, StepResult, join_step
-from dfjoin.join.rows.several_rules import spread_rules
+from dfjoin.join.rows.execute import StepResult, join_step
+from dfjoin.join.rows.right_side import RightSide, spread_rules
 from dfjoin.programs.program import Program
 from dfjoin.search.explanation import tell_zeros
 from dfjoin.values.frames import is_pandas
