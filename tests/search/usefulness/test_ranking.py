@@ -118,6 +118,12 @@ def test_rows_do_not_depend_on_how_the_index_is_cut(frame, tables, tmp_path):
         pd.testing.assert_frame_equal(one_hits, many_hits)
 
 
+def test_equal_candidates_of_two_segments_are_in_the_order_of_their_names(frame, tables, build):
+    lake = build({"b": tables["areas"]}).add({"a": tables["areas"]}, engine="inline", progress=False)
+    assert len(lake.segments) == 2
+    assert frame.discover_joinable("country", lake, families=False)["table"].tolist()[:2] == ["a", "b"]
+
+
 def test_rows_of_the_frame_count_where_they_are_asked_for(lake):
     df = pd.DataFrame({"country": [LANDS[0]] * 9 + LANDS[1:4]})
     hits = df.discover_joinable("country", lake, rank="useful", weighted=True, threshold=0.5)
