@@ -118,10 +118,10 @@ def test_rows_do_not_depend_on_how_the_index_is_cut(frame, tables, tmp_path):
         pd.testing.assert_frame_equal(one_hits, many_hits)
 
 
-def test_equal_candidates_of_two_segments_are_in_the_order_of_their_names(frame, tables, build):
-    lake = build({"b": tables["areas"]}).add({"a": tables["areas"]}, engine="inline", progress=False)
+def test_of_equal_tables_in_two_segments_the_last_name_stands_first(frame, tables, build):
+    lake = build({"2025": tables["areas"]}).add({"2024": tables["areas"]}, engine="inline", progress=False)
     assert len(lake.segments) == 2
-    assert frame.discover_joinable("country", lake, families=False)["table"].tolist()[:2] == ["a", "b"]
+    assert frame.discover_joinable("country", lake, families=False)["table"].tolist()[:2] == ["2025", "2024"]
 
 
 def test_rows_of_the_frame_count_where_they_are_asked_for(lake):
