@@ -13,8 +13,9 @@ from numpy.typing import NDArray
 
 from dfjoin.augment.encoding import PredictionTarget
 from dfjoin.augment.leakage import LeakFindings, LeakGuard
-from dfjoin.join.lakes.path_search import PathOptions, path_tables
+from dfjoin.join.lakes.path_search import PathOptions
 from dfjoin.join.lakes.table_hops import PathTable, UnjoinedTable, WaitingTables
+from dfjoin.join.lakes.table_paths import path_tables
 from dfjoin.store.snapshot import Snapshot
 
 MOST_HOPS = 5

@@ -98,7 +98,7 @@ class Candidates(NamedTuple):
     met : ndarray of int32, shape (n_columns + 1,)
         The columns met.
     marks : ndarray of uint8, shape (n_columns,)
-        0 not met, else `UNREAD`, `WHOLE` or `PRUNED` of `dfjoin.kernels.lists.josie`.
+        0 not met, else `UNREAD`, `WHOLE` or `PRUNED` of `dfjoin.kernels.lists.josie_costs`.
     first : ndarray of int32, shape (n_columns,)
         Position in the query of the first list met.
     read_until : ndarray of int32, shape (n_columns,)

@@ -394,7 +394,8 @@ class Lake:
         >>> lake.paths(pd.DataFrame({"land": ["peru", "togo", "oman"]}), "areas")["path"].tolist()
         ['land → lands.code → areas']
         """
-        from dfjoin.join.lakes.path_search import path_options, paths_to_table
+        from dfjoin.join.lakes.path_search import path_options
+        from dfjoin.join.lakes.table_paths import paths_to_table
 
         return paths_to_table(df, self._snapshot, table, path_options(on, max_hops, min_score, threshold))
 

@@ -6,7 +6,8 @@ import pytest
 
 from dfjoin.augment.encoding import encode_target
 from dfjoin.augment.leakage import LeakGuard, is_allowed
-from dfjoin.join.lakes.path_search import PathOptions, path_tables
+from dfjoin.join.lakes.path_search import PathOptions
+from dfjoin.join.lakes.table_paths import path_tables
 
 N = 200
 

@@ -8,7 +8,8 @@ import dfjoin
 from dfjoin.augment.encoding import encode_column
 from dfjoin.augment.known_columns import KnownColumns
 from dfjoin.augment.screening import screen_table, screening_reason
-from dfjoin.join.lakes.path_search import PathOptions, path_tables
+from dfjoin.join.lakes.path_search import PathOptions
+from dfjoin.join.lakes.table_paths import path_tables
 
 N = 200
 

@@ -23,7 +23,8 @@ from dfjoin.index.signatures import SizeCounts, cut_partitions, partition_slots,
 from dfjoin.kernels.sets.minhash import sign_hashes
 from dfjoin.search.exact.searcher import searcher_of
 from dfjoin.search.lsh.bands import bands_of_partitions
-from dfjoin.search.lsh.ensemble import fewest_agreeing, find_candidates
+from dfjoin.search.lsh.ensemble import find_candidates
+from dfjoin.search.lsh.expected_recall import fewest_agreeing
 from dfjoin.search.query import make_query
 from tests.benchmarks.exact import STRATA
 

@@ -103,7 +103,7 @@ THRESHOLDS = (
     Threshold("dfjoin.transform.relations.relate_numbers", "_MIN_BITS_GIVEN", (3.0, 10.0)),
     Threshold("dfjoin.transform.relations.relate_numbers", "_FALLING_SCORE", (1.0, 1.8)),
     Threshold("dfjoin.transform.relations.linear_search", "_CHOICE_BITS", (0.0, 5.0)),
-    Threshold("dfjoin.transform.relations.relate_numbers", "_STEP_BITS", (1.0, 6.0)),
+    Threshold("dfjoin.transform.relations.number_columns", "_STEP_BITS", (1.0, 6.0)),
 )
 
 

@@ -7,8 +7,9 @@ import pytest
 import dfjoin
 from dfjoin.errors import ColumnNotFoundError, InvalidParameterError, JoinExpansionError
 from dfjoin.join.lakes.lake_candidates import date_columns
-from dfjoin.join.lakes.path_search import PathOptions, path_tables
+from dfjoin.join.lakes.path_search import PathOptions
 from dfjoin.join.lakes.table_hops import PathTable
+from dfjoin.join.lakes.table_paths import path_tables
 from dfjoin.join.plan import JoinPlan, JoinStep
 from dfjoin.join.rows import dated_rows
 

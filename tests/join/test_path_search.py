@@ -5,8 +5,9 @@ import pandas as pd
 import pytest
 
 from dfjoin.errors import ColumnNotFoundError, InvalidParameterError
-from dfjoin.join.lakes.path_search import PathOptions, path_tables
+from dfjoin.join.lakes.path_search import PathOptions
 from dfjoin.join.lakes.table_hops import PathTable, path_keys
+from dfjoin.join.lakes.table_paths import path_tables
 
 LANDS = [f"{a}{b}{c}ia" for a in "bd" for b in ("ar", "el", "os") for c in "klmnr"]
 YEARS = np.arange(1990, 2010)

@@ -6,8 +6,9 @@ import pytest
 
 import dfjoin
 from dfjoin.errors import InvalidParameterError
-from dfjoin.join.lakes.path_search import PathOptions, path_tables
+from dfjoin.join.lakes.path_search import PathOptions
 from dfjoin.join.lakes.table_hops import PathTable
+from dfjoin.join.lakes.table_paths import path_tables
 from dfjoin.join.plan import JoinPlan, JoinStep
 
 DAYS = pd.date_range("1990-01-03", "1999-12-30", freq="9D")

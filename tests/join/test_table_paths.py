@@ -6,8 +6,9 @@ import pytest
 
 from dfjoin.errors import ColumnNotFoundError, InvalidParameterError, InvalidTypeError, TableNotFoundError
 from dfjoin.join.keys import KeyColumns
-from dfjoin.join.lakes.path_search import PathOptions, path_tables
+from dfjoin.join.lakes.path_search import PathOptions
 from dfjoin.join.lakes.table_hops import PathTable, UnjoinedTable
+from dfjoin.join.lakes.table_paths import path_tables
 from dfjoin.join.options import join_options
 from dfjoin.join.plan import JoinStep
 from dfjoin.join.rows.report import JoinAccount

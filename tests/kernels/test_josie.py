@@ -6,16 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dfjoin.kernels.damage import DamagedArraysError
-from dfjoin.kernels.lists.josie import (
-    ENTRIES_READ,
-    LISTS_READ,
-    N_PRUNED,
-    POSTINGS_READ,
-    SETS_READ,
-    WHOLE,
-    josie,
-    probe_set,
-)
+from dfjoin.kernels.lists.josie import josie, probe_set
+from dfjoin.kernels.lists.josie_costs import ENTRIES_READ, LISTS_READ, N_PRUNED, POSTINGS_READ, SETS_READ, WHOLE
 from dfjoin.kernels.records import Candidates, QueryLists, SegmentIndex, Wanted
 from tests.kernels.packing import csr
 from tests.oracles.kernels import naive_counts, naive_top

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dfjoin.kernels.lists.josie import (
+from dfjoin.kernels.lists.josie_costs import (
     N_PRUNED,
     PRUNED,
     UNREAD,

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from dfjoin.transform.evidence.chance import Line, chance_of_line, tolerance
+from dfjoin.transform.evidence.line_chance import Line, chance_of_line, tolerance
 from tests.transform.test_sorted_numbers import numbers
 
 NOTHING = np.empty(0, np.int64)

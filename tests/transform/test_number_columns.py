@@ -3,7 +3,7 @@ import pyarrow as pa
 import pytest
 
 from dfjoin.transform.evidence.prepared_columns import Column
-from dfjoin.transform.relations.relate_numbers import read_numbers
+from dfjoin.transform.relations.number_columns import read_numbers
 
 
 def read(texts):

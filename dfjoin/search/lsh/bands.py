@@ -41,7 +41,7 @@ class Bands(NamedTuple):
         b and r.
     recall : float
         Expected share of the columns at or above the threshold that agree in a whole band, their containment
-        taken as uniform. What a search loses besides is in `dfjoin.search.lsh.ensemble`.
+        taken as uniform. What a search loses besides is in `dfjoin.search.lsh.expected_recall`.
     """
 
     n_bands: int

@@ -19,16 +19,13 @@ from dfjoin.search.params import SearchParams, SearchStats
 from dfjoin.search.query import QueryColumn
 from dfjoin.search.shared_values import list_pairs
 from dfjoin.search.transform.candidate_programs import (
-    HeldPieces,
     ProgramsFound,
-    ScoredColumns,
     candidate_texts,
     learn_programs,
-    piece_bits,
     query_pieces,
-    score_segments,
     search_programs,
 )
+from dfjoin.search.transform.piece_candidates import HeldPieces, ScoredColumns, piece_bits, score_segments
 from dfjoin.store.snapshot import Snapshot
 from dfjoin.transform.evidence.transform_join import RowJoin
 

@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dfjoin.transform.compose.linear import known_lines
-from dfjoin.transform.evidence.chance import RELATIVE, Line, chance_of_line, evidence_bits, tolerance
+from dfjoin.transform.evidence.chance import evidence_bits
+from dfjoin.transform.evidence.line_chance import RELATIVE, Line, chance_of_line, tolerance
 from dfjoin.transform.evidence.sorted_numbers import Floats, SortedNumbers, count_distinct
 
 _ALL_PAIRS = 30

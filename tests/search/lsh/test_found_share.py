@@ -6,7 +6,7 @@ import pytest
 
 import dfjoin
 from dfjoin.search.lsh.bands import choose_bands, jaccard_of
-from dfjoin.search.lsh.ensemble import fewest_agreeing, number_behind, probability_found, uniform_recall
+from dfjoin.search.lsh.expected_recall import fewest_agreeing, number_behind, probability_found, uniform_recall
 
 N_QUERY = 1000
 DISTRIBUTIONS = {

@@ -7,14 +7,8 @@ import pytest
 from dfjoin.index.column_values import pack_values
 from dfjoin.search.params import SearchParams, SearchStats
 from dfjoin.search.query import make_query
-from dfjoin.search.transform import candidate_programs
-from dfjoin.search.transform.candidate_programs import (
-    HeldPieces,
-    QueryPieces,
-    order_columns,
-    piece_bits,
-    score_segments,
-)
+from dfjoin.search.transform import piece_candidates
+from dfjoin.search.transform.piece_candidates import HeldPieces, QueryPieces, order_columns, piece_bits, score_segments
 
 OPTIONS = {"patterns": True}
 
@@ -44,7 +38,7 @@ def scores(lake, query, **filters):
 @pytest.mark.parametrize("least", [1, 1 << 20])
 def test_deleted_columns_count_in_no_score(build, monkeypatch, least):
     """Neither in how rare a piece is nor in how many postings the lake has."""
-    monkeypatch.setattr(candidate_programs, "_LEAST_POSTINGS", least)
+    monkeypatch.setattr(piece_candidates, "_LEAST_POSTINGS", least)
     every, kept = frames(0, 30), frames(0, 20)
     query = [f"{word} x" for word in kept["t05"]["c"]]
     lake, expected = build(every, settings=OPTIONS), build(kept, settings=OPTIONS)

@@ -6,7 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dfjoin.index.segment import Segment
-from dfjoin.kernels.lists.josie import WHOLE, josie, probe_set
+from dfjoin.kernels.lists.josie import josie, probe_set
+from dfjoin.kernels.lists.josie_costs import WHOLE
 from dfjoin.kernels.lists.mergelist import select_top
 from dfjoin.kernels.records import QueryLists, SegmentIndex
 from dfjoin.search.exact.costs import ENTRY_BYTES, KEPT_POSTING_BYTES, READ_COSTS, ReadCosts
