@@ -8,7 +8,8 @@ from dfjoin.transform.evidence.prepared_columns import as_columns
 from dfjoin.transform.evidence.transform_join import join_rows
 from dfjoin.transform.find_programs import find_programs
 from dfjoin.transform.pairs.sides import sample_sides
-from dfjoin.transform.relations.relate_numbers import relate_numbers
+from dfjoin.transform.relations.linear_search import search_lines
+from dfjoin.transform.relations.relate_numbers import read_numbers, relate_numbers
 
 
 def joined(left, right, **options):
@@ -153,3 +154,15 @@ def test_rounding_to_a_dense_grid_is_no_relation(seed):
     index = np.round(rng.uniform(0.35, 1.45, 32), 4)
     frames = pd.DataFrame({"minutes": minutes}), pd.DataFrame({"index": index, "x": range(32)})
     assert "x" not in dfjoin.auto_join(*frames, on_no_match="ignore")
+
+
+@pytest.mark.parametrize(("step", "n"), [(1, 1100), (3, 1100), (1, 5000)])
+def test_row_numbers_are_refused_before_a_line_is_looked_for(monkeypatch, step, n):
+    """The density of numbers that fill their grid is 1 around any result: no line is evidence."""
+    texts = [str(step * i) for i in range(n)]
+    (left,), (right,) = as_columns({"a": pa.array(texts)}), as_columns({"b": pa.array(texts)})
+    (source,), (target,) = read_numbers(left), read_numbers(right)
+    rng = np.random.default_rng(0)
+    assert all(line.bits <= 0 for line in search_lines(source.numbers, target.numbers, rng))
+    monkeypatch.setattr("dfjoin.transform.relations.relate_numbers.search_lines", None)
+    assert joined(texts, texts[1:])[1] == []

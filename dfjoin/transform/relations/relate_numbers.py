@@ -176,6 +176,8 @@ def _readings(side: SampledTable) -> list[NumberReading]:
 
 def _relate_pair(pair: _NumberPair, rng: np.random.Generator, tried: list[str]) -> AcceptedPrograms | None:
     """Accept the program with most evidence of one pair of columns."""
+    if len(pair.source.numbers) > _FEW and _is_full(pair.target.numbers):
+        return None  # the density of the target alone explains whatever a line meets there
     best: NumericOutcome | None = None
     chosen: Line | None = None
     for line in search_lines(pair.source.numbers, pair.target.numbers, rng):
@@ -202,6 +204,12 @@ def _relate_pair(pair: _NumberPair, rng: np.random.Generator, tried: list[str]) 
     columns = ColumnPair(pair.table, pair.source.column, pair.target.column, no_pairs())
     uniqueness = pair.target.column.uniqueness
     return AcceptedPrograms(pair.direction, columns, target, [best], pair.position, uniqueness, shares_of([best]))
+
+
+def _is_full(numbers: SortedNumbers) -> bool:
+    """Tell whether whole numbers take up all of their grid, as row numbers do: their density is 1 around any result."""
+    values, step = numbers.values, numbers.step
+    return step.is_integer() and bool((np.rint(values) == values).all() and (np.diff(values) <= step).all())
 
 
 def _reason_against(outcome: NumericOutcome, pair: _NumberPair, line: Line) -> str:
