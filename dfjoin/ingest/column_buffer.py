@@ -454,19 +454,22 @@ class ColumnReader:
             self.packed = cells.pack(hashes, hashes)
 
 
-_SAME_FIELDS = ("cardinality", "min_integer", "max_integer", "min", "max")
-"""Fields of a profile that the catalogue keeps as they are."""
-
-
 def profile_record(profile: Profile) -> dict[str, Any]:
     """Return the fields of a column's record that are its profile."""
-    same = {name: getattr(profile, name) for name in _SAME_FIELDS}
-    return {"kind": KINDS.index(profile.kind), "has_range": int(profile.has_range), **same}
+    return {
+        "kind": KINDS.index(profile.kind),
+        "has_range": int(profile.has_range),
+        "cardinality": profile.cardinality,
+        "min_integer": profile.min_integer,
+        "max_integer": profile.max_integer,
+        "min": profile.min,
+        "max": profile.max,
+    }
 
 
 def profile_of(record: dict[str, Any]) -> Profile:
     """Return the profile that a column's record holds."""
-    same = {name: record[name] for name in _SAME_FIELDS}
+    same = {name: record[name] for name in ("cardinality", "min_integer", "max_integer", "min", "max")}
     return Profile(kind=KINDS[record["kind"]], has_range=bool(record["has_range"]), **same)
 
 

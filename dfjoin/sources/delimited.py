@@ -139,7 +139,9 @@ def read_text(data: bytes, layout: Layout, columns: Sequence[str] | None = None)
     while True:
         options = _options(layout, columns, block_size, has_quotes)
         try:
-            yield from arrow_csv.read_csv(pa.BufferReader(body), *options).to_batches()
+            with arrow_csv.open_csv(pa.BufferReader(body), *options) as reader:  # `read_csv` takes a quarter longer
+                batches = list(reader)
+            yield from batches
             return
         except pa.ArrowInvalid as error:
             if "straddl" in str(error) and block_size <= len(body):

@@ -106,7 +106,7 @@ class _Sample:
 
     def __init__(self, text: str) -> None:
         self.text = text
-        self._parsed: dict[Dialect, tuple[list[list[str]], int]] = {}
+        self._parsed: dict[tuple[Any, ...], tuple[list[list[str]], int]] = {}
 
     def records(self, dialect: Dialect) -> list[list[str]]:
         """Return the first records; the last may be one that the sample cuts off."""
@@ -120,18 +120,20 @@ class _Sample:
         return any(len(cell) > 100 and cell.count("\n") > 50 for row in rows for cell in row)
 
     def _parse(self, dialect: Dialect) -> tuple[list[list[str]], int]:
-        known = self._parsed.get(dialect)
+        options = csv_options(dialect)
+        key = tuple(options.values())
+        known = self._parsed.get(key)
         if known is not None:
             return known
-        reader = csv.reader(split_lines(self.text), **csv_options(dialect))
+        reader = csv.reader(split_lines(self.text), **options)
         records = filter(None, reader)
         try:
             rows = list(itertools.islice(records, _FEWEST_RECORDS))
             rows += itertools.islice(records, _n_records(rows) - len(rows))
         except csv.Error as error:
             raise TableReadError(f"it is no delimited text: {error}") from error
-        self._parsed[dialect] = rows, reader.line_num
-        return self._parsed[dialect]
+        self._parsed[key] = rows, reader.line_num
+        return self._parsed[key]
 
 
 def _n_records(rows: list[list[str]]) -> int:

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import lru_cache
-from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
-from dfjoin.kernels.texts import strings
 from dfjoin.kernels.texts.numbers import DAY_MONTH_YEAR
 from dfjoin.kernels.texts.text_columns import MAY_BE_NULLS, N_FACTS, Facts, add_columns
 from dfjoin.types import IndexSettings
@@ -81,7 +78,7 @@ def normalize_texts(columns: Sequence[pa.Array], settings: IndexSettings, with_r
     positions = [i for i, column in enumerate(columns) if column.type == _STRING]
     if not positions or not len(columns[0]):
         return found
-    n_bytes = sum(columns[i].nbytes for i in positions)
+    n_bytes = sum(columns[i].get_total_buffer_size() for i in positions)
     n_together = max(1, min(_MOST_CELLS // len(columns[0]), _MOST_BYTES * len(positions) // max(1, n_bytes)))
     for start in range(0, len(positions), n_together):
         group = positions[start : start + n_together]
@@ -102,7 +99,7 @@ def _read_columns(array: pa.Array, n_columns: int, settings: IndexSettings, with
     facts = Facts(
         np.empty((n_columns, N_FACTS), np.int64),
         np.empty(len(array) + n_columns, np.int64),
-        np.empty((n_columns, settings.samples), np.int64),
+        np.empty((n_columns, settings.samples, 2), np.int64),
         null_table(settings.hash_seed) if settings.null_evidence else _NO_TABLE,
     )
     rules, seed = rules_for(text, null_hashes(settings)), np.uint64(settings.hash_seed)
@@ -110,7 +107,7 @@ def _read_columns(array: pa.Array, n_columns: int, settings: IndexSettings, with
     size = int(table.size[0])
     hashes, classes = table.hashes[:size].copy(), table.classes[:size].copy()
     data, offsets = table.data[: int(table.offsets[size]) + PADDING].copy(), facts.offsets[: size + n_columns].copy()
-    samples = _first_texts(text, facts.first_rows, n_rows)
+    samples = _first_texts(text.data.data, facts.first_texts.tolist())
     found: list[TextColumn | None] = []
     start = first_byte = 0
     for number, (n, n_null, present, is_open, low, high, has_range) in enumerate(facts.numbers.tolist()):
@@ -156,15 +153,9 @@ def _kind_of(present: int) -> str:
     return kind_of_classes(present, _STRING)
 
 
-def _first_texts(text: strings.Text, first_rows: NDArray[np.int64], n_rows: int) -> list[list[str]] | None:
-    """Return the texts of some rows of each column, as they are written, or None; -1 is no row."""
-    is_row = first_rows >= 0
-    rows = (first_rows + n_rows * np.arange(len(first_rows))[:, np.newaxis])[is_row]
-    ends = iter(text.starts[rows + 1].tolist())
-    data, found = text.data.data, iter(text.starts[rows].tolist())
+def _first_texts(data: memoryview, bounds: list[list[list[int]]]) -> list[list[str]] | None:
+    """Return the first texts of each column, as they are written; None where a file holds bytes that are no UTF-8."""
     try:
-        texts = [str(data[start : next(ends)], "utf-8") for start in found]
-    except UnicodeDecodeError:  # a file may hold bytes that are no UTF-8
+        return [[str(data[start:end], "utf-8") for start, end in own if start >= 0] for own in bounds]
+    except UnicodeDecodeError:
         return None
-    counts = np.cumsum(is_row.sum(axis=1)).tolist()
-    return [texts[start:end] for start, end in pairwise([0, *counts])]

@@ -33,15 +33,15 @@ class Facts(NamedTuple):
         of numbers, -1 where the kernel cannot tell.
     offsets : ndarray of int64, shape (n_cells + n_columns,)
         Where the values of each column lie behind its first one, and where its last one ends; column by column.
-    first_rows : ndarray of int64, shape (n_columns, n)
-        Rows of the first values of each column, -1 behind the last of them.
+    first_texts : ndarray of int64, shape (n_columns, n, 2)
+        Where the first values of each column are written in the data, -1 behind the last of them.
     null_table : ndarray of uint64
         Hashes of what may be a null, as `find_hashes` takes them.
     """
 
     numbers: NDArray[np.int64]
     offsets: NDArray[np.int64]
-    first_rows: NDArray[np.int64]
+    first_texts: NDArray[np.int64]
     null_table: NDArray[np.uint64]
 
 
@@ -74,7 +74,8 @@ def add_columns(text, first, n_looked_at, rules, seed, table, codes, block, fact
         own[N_VALUES] = size - base
         for i in range(base, size + 1):
             facts.offsets[i + column] = table.offsets[i] - table.offsets[base]
-        _look_at_rows(codes[rows[0] : rows[1]], n_looked_at, own, facts.first_rows[column])
+        starts = text.starts[rows[0] : rows[1] + 1]
+        _look_at_rows(codes[rows[0] : rows[1]], starts, n_looked_at, own, facts.first_texts[column])
         if own[OPEN] == 0:
             hashes, classes = table.hashes[base:size], table.classes[base:size]
             _look_at_values(table.data, table.offsets[base : size + 1], hashes, classes, facts.null_table, own)
@@ -82,7 +83,7 @@ def add_columns(text, first, n_looked_at, rules, seed, table, codes, block, fact
 
 
 @njit_inner
-def _look_at_rows(codes, n_looked_at, own, first_rows):
+def _look_at_rows(codes, starts, n_looked_at, own, first_texts):
     """Count the rows without a value, find those that Python has to normalise, and the first ones with a new value."""
     n_null = n_deferred = 0
     for i in range(codes.shape[0]):
@@ -91,13 +92,14 @@ def _look_at_rows(codes, n_looked_at, own, first_rows):
     own[N_NULL] = n_null
     own[OPEN] = IS_DEFERRED if n_deferred > 0 else 0
     n_found = 0
-    first_rows[:] = -1
     for i in range(min(n_looked_at, codes.shape[0])):
-        if n_found == first_rows.shape[0]:
+        if n_found == first_texts.shape[0]:
             break
         if codes[i] == n_found:
-            first_rows[n_found] = i
+            first_texts[n_found, 0], first_texts[n_found, 1] = starts[i], starts[i + 1]
             n_found += 1
+    for i in range(n_found, first_texts.shape[0]):
+        first_texts[i, 0] = -1
 
 
 @njit_inner
