@@ -25,6 +25,7 @@ from dfjoin.transform.evidence.chance import MIN_BITS, MIN_PRECISION, evidence_b
 from dfjoin.transform.evidence.line_chance import Chance, Line, chance_of_line, tolerance
 from dfjoin.transform.evidence.outcome import FULL_COVERAGE, Outcome, evaluate
 from dfjoin.transform.evidence.prepared_columns import Column
+from dfjoin.transform.evidence.sorted_numbers import SortedNumbers
 from dfjoin.transform.evidence.value_pairs import no_pairs
 from dfjoin.transform.pairs.accept import MIN_COVERAGE, MIN_SCORE, AcceptedPrograms, shares_of
 from dfjoin.transform.pairs.column_pair import ColumnPair
