@@ -47,8 +47,10 @@ class Vocabulary:
         if last is not None and last[0] is values:
             return last[1]
         codes = np.empty(len(values), np.int64)
-        if values.integers is not None and self._values.integers is not None:
-            find_integers(values.integers.numbers, self._values.integers, codes)
+        if _are_equal(values, self._values):
+            codes = np.arange(len(values))
+        elif values.integers is not None and self._values.integers is not None:
+            find_integers(values.integers.numbers, self._values.integers.held, codes)
         else:
             find_numbers(values.hashes, values.offsets, values.data, self._texts, codes)
         self._last = values, read_only(codes)
@@ -60,6 +62,18 @@ class Vocabulary:
         slots = np.zeros(table_size(len(self._values)), np.uint64)
         enter_values(self._values.hashes, slots)
         return ValueSlots(read_only(slots), self._values.offsets, self._values.data)
+
+
+def _are_equal(values: ValueSet, others: ValueSet) -> bool:
+    """Tell whether two columns have the same values in the same order, as copies of one key have."""
+    if len(values) != len(others):
+        return False
+    if values.integers is not None and others.integers is not None:
+        return np.array_equal(values.integers.numbers, others.integers.numbers)
+    if not np.array_equal(values.hashes, others.hashes) or not np.array_equal(values.offsets, others.offsets):
+        return False
+    end = int(values.offsets[-1])
+    return np.array_equal(values.data[:end], others.data[:end])
 
 
 @dataclass(frozen=True)

@@ -59,18 +59,27 @@ class WrittenIntegers:
 
     Parameters
     ----------
-    held : HeldIntegers
+    numbers : ndarray of int64, shape (n_values,)
+        All different.
     seed : int
         Of the hashes.
+    known : HeldIntegers, optional
+        The table over them, where it is made already.
     """
 
-    held: HeldIntegers
+    numbers: NDArray[np.int64]
     seed: int
+    known: HeldIntegers | None = None
+
+    @cached_property
+    def held(self) -> HeldIntegers:
+        """The table over the numbers, by which others are looked up."""
+        return _enter_integers(self.numbers, _NO_NULLS)[0] if self.known is None else self.known
 
     @cached_property
     def packed(self) -> PackedTexts:
         """The digits."""
-        numbers = self.held.numbers
+        numbers = self.numbers
         longest = max(len(str(bound)) for bound in (numbers.min(initial=0), numbers.max(initial=0)))
         data = np.empty(longest * numbers.size + PADDING, np.uint8)
         offsets, hashes = np.zeros(numbers.size + 1, np.int64), np.empty(numbers.size, np.uint64)
@@ -136,9 +145,9 @@ class ValueSet:
         return self.packed.offsets
 
     @property
-    def integers(self) -> HeldIntegers | None:
+    def integers(self) -> WrittenIntegers | None:
         """The values as numbers, where all are whole numbers that a column held as such."""
-        return None if isinstance(self.texts, PackedTexts) else self.texts.held
+        return None if isinstance(self.texts, PackedTexts) else self.texts
 
     @property
     def n_rows(self) -> int:
@@ -190,8 +199,7 @@ def keep_values(values: ValueSet, is_held: NDArray[np.bool_]) -> ValueSet:
     codes = numbers[values.codes]
     texts: PackedTexts | WrittenIntegers
     if isinstance(values.texts, WrittenIntegers):
-        held = hold_integers(values.texts.held.numbers[is_held])[0]
-        texts = WrittenIntegers(held, values.texts.seed)
+        texts = WrittenIntegers(read_only(values.texts.numbers[is_held]), values.texts.seed)
     else:
         texts = _keep_texts(values.texts, is_held)
     return replace(values, texts=texts, classes=values.classes[is_held], codes=codes)
@@ -325,9 +333,7 @@ def _add_deferred(
     codes[rows] = new_codes[encoded.indices.to_numpy()]
 
 
-def hold_integers(
-    numbers: NDArray[np.int64], is_null: NDArray[np.bool_] = _NO_NULLS
-) -> tuple[HeldIntegers, NDArray[np.int32]]:
+def _enter_integers(numbers: NDArray[np.int64], is_null: NDArray[np.bool_]) -> tuple[HeldIntegers, NDArray[np.int32]]:
     """Number the distinct ones of some integers, and give each row its number; `is_null` is empty where no row is."""
     is_held: Any = ~is_null if is_null.size else True
     bounds = (int(numbers.min(initial=_INT64.max, where=is_held)), int(numbers.max(initial=_INT64.min, where=is_held)))
@@ -337,8 +343,13 @@ def hold_integers(
     size = number_integers(read_only(numbers), read_only(is_null), room, codes)
     distinct = read_only(distinct[:size].copy())
     if slots.size > 4 * table_size(size):  # do not hold on to much more than the values
-        return hold_integers(distinct)[0], codes
+        return _enter_integers(distinct, _NO_NULLS)[0], codes
     return HeldIntegers(read_only(slots), distinct, *bounds), codes
+
+
+def _are_ascending(numbers: NDArray[np.int64]) -> bool:
+    """Tell whether numbers ascend, so that all are different; the first ones tell of most that do not."""
+    return all(bool((some[1:] > some[:-1]).all()) for some in (numbers[:64], numbers))
 
 
 def distinct_integers(
@@ -356,9 +367,13 @@ def distinct_integers(
     nulls : ndarray of int64
         Numbers that stand for a null.
     """
-    held, codes = hold_integers(numbers, is_null)
-    values = ValueSet(WrittenIntegers(held, seed), np.full(held.numbers.size, INTEGER, np.int8), codes)
-    is_held = np.isin(held.numbers, nulls, invert=True) if nulls.size else np.ones(0, bool)
+    if not is_null.size and _are_ascending(numbers):  # row numbers and sorted keys: no table, until others ask for it
+        texts, codes = WrittenIntegers(read_only(numbers.copy()), seed), np.arange(numbers.size, dtype=np.int32)
+    else:
+        held, codes = _enter_integers(numbers, is_null)
+        texts = WrittenIntegers(held.numbers, seed, held)
+    values = ValueSet(texts, np.full(texts.numbers.size, INTEGER, np.int8), codes)
+    is_held = np.isin(texts.numbers, nulls, invert=True) if nulls.size else np.ones(0, bool)
     return values if is_held.all() else keep_values(values, is_held)
 
 

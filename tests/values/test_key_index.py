@@ -219,3 +219,29 @@ def test_codes_are_those_of_the_values_while_another_thread_asks_for_others():
     shared.n_reads = 0
     for _ in range(3):
         assert shared.codes_of(values).tolist() == [0, 1, 2]
+
+
+ASCENDING = [*range(-70, 70), 10**12, 2**63 - 1]
+
+
+@pytest.mark.parametrize(
+    ("own", "theirs"),
+    [
+        (ASCENDING, ASCENDING),
+        (ASCENDING, ASCENDING[::-1]),
+        (ASCENDING[::-1], ASCENDING),
+        (ASCENDING[::3], ASCENDING),
+        ([*range(100), 50], [*range(101)]),
+        ([*range(100)], [*range(99), 500]),
+    ],
+    ids=["equal", "theirs falls", "own falls", "own lacks some", "repeated at the end", "other at the end"],
+)
+@pytest.mark.parametrize("form", [int, "{:05d} x".format])
+def test_keys_in_order_and_copies_of_them_are_found_as_any_others(own, theirs, form):
+    """Ascending numbers need no table of their own, and equal columns no look-up."""
+    type_ = pa.int64() if form is int else pa.string()
+    left, right = (_part([form(key) for key in keys], type_) for keys in (own, theirs))
+    numbers = {key: number for number, key in enumerate(dict.fromkeys(own))}
+    assert left.codes.tolist() == [numbers[key] for key in own]
+    assert left.values() == [str(form(key)) for key in numbers]
+    assert Vocabulary(left).codes_of(right).tolist() == [numbers.get(key, -1) for key in dict.fromkeys(theirs)]

@@ -438,7 +438,7 @@ WHOLE = st.lists(st.one_of(st.none(), st.integers(-20, 20), st.integers(-(2**63)
 
 def test_distinct_integers_are_held_without_room_for_the_rows():
     found = normalize_column(pa.array(np.tile(np.arange(1990, 2024), 1000)), SETTINGS)
-    arrays = [found.hashes, found.data, found.offsets, found.classes, found.integers.slots, found.integers.numbers]
+    arrays = [found.hashes, found.data, found.offsets, found.classes, found.integers.held.slots, found.integers.numbers]
     assert all((one if one.base is None else one.base).nbytes < 1000 for one in arrays)
     other = normalize_column(pa.array([2023, 1990, 5, 1989, 2023]), SETTINGS)
     assert Vocabulary(found).codes_of(other).tolist() == [33, 0, -1, -1]

@@ -329,7 +329,7 @@ def _positions(
         rest = np.flatnonzero(~used)
         left_rows = np.concatenate([left_rows, np.full(rest.size, -1)])
         right_rows = np.concatenate([right_rows, rest])
-    return left_rows.astype(np.int64), right_rows.astype(np.int64)
+    return left_rows.astype(np.int64, copy=False), right_rows.astype(np.int64, copy=False)
 
 
 def _take_left(df: pd.DataFrame, rows: NDArray[np.int64], how: str) -> pd.DataFrame:
