@@ -43,6 +43,7 @@ def pack_numbers(numbers, first, bits, words):
         word, shift = position >> 6, position & 63
         words[word] |= number << np.uint64(shift)
         if shift + bits > 64:
+            # Only where a number goes on there: a shift by 64 is undefined.
             words[word + 1] |= number >> np.uint64(64 - shift)
         position += bits
 

@@ -47,6 +47,7 @@ def _settle(order, packed, keys, bits):
         while j < n and (packed[j] >> bits) == (packed[i] >> bits):
             k = j
             moving = order[j]
+            # Rows of a run stand in their order, since their numbers were the low bits: the sort is stable.
             while k > i and keys[order[k - 1]] > keys[moving]:
                 order[k] = order[k - 1]
                 k -= 1
@@ -107,6 +108,7 @@ def merge_sort_by(is_before):
                 i = low
                 j = middle
                 for k in range(low, high):
+                    # Of equal ones the left one: the sort is stable.
                     if i < middle and (j >= high or not is_before(keys, items[j], items[i])):
                         scratch[k] = items[i]
                         i += 1

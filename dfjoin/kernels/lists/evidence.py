@@ -439,12 +439,13 @@ def _read_families(hits, limit, families):
                 return i, n_families
             n_families += 1
             number = np.int32(n_families)
+        # Under both keys, so that one that shares only the other one belongs to the family, too.
         for key in (family, content):
             slot = _slot_of(key, families)
             families.keys[slot], numbers[slot] = key, number
         owner[best] = number
         last = n - 1 - i
-        heap[0], heap[last] = heap[last], best
+        heap[0], heap[last] = heap[last], best  # what was read stands behind the heap, the best one last
         _sift(heap, 0, last, hits)
     return n, n_families
 
@@ -455,7 +456,7 @@ def _add_member(position, families):
     number = families.owner[position]
     families.members[families.indptr[number]] = position
     families.indptr[number] += 1
-    families.owner[position] = 0
+    families.owner[position] = 0  # the following passes leave it out
 
 
 @njit_inner
@@ -518,6 +519,7 @@ def fold_families(hits, limit, families):
     end = np.int64(0)
     for family in range(1, n_families + 1):
         end += indptr[family]
+        # A start, which the members move on: when all are written, it is the end.
         indptr[family] = end - indptr[family]
     for i in range(n_read):
         _add_member(families.heap[owner.shape[0] - 1 - i], families)

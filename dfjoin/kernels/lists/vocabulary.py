@@ -83,6 +83,7 @@ def find_tokens(hashes, offsets, data, dictionary, tokens):
                 continue
             length = offsets[i + 1] - offsets[i]
             tokens[i] = -1
+            # Several values may have this hash: their bytes decide.
             while token < n_tokens and token_hash[token] == hashes[i]:
                 start = value_offsets[token]
                 size = value_offsets[token + 1] - start
@@ -126,6 +127,7 @@ def enter_values(hashes, slots):
             slot = np.int64(hashes[i]) & mask
             while slots[slot] != 0:
                 slot = (slot + 1) & mask
+            # The half of the hash spares most looks at bytes; numbers begin at 1, since 0 is an empty slot.
             slots[slot] = (hashes[i] & _UPPER) | np.uint64(i + 1)
 
 

@@ -70,6 +70,7 @@ def cross_cut(left, lists, cursors, state, pairs, most):
                 if at + 1 < end:
                     following = max(following, np.int64(lists.rows[at + 1]))
                 else:
+                    # Beyond every set: the list ends, and no further set is in all of them.
                     following = np.int64(1) << 40
             if is_held:
                 pairs.left[n_pairs] = row

@@ -120,10 +120,10 @@ def _copy_rows(rows, start, n, p, held):
 def _match_slices(rows, start, n, p, work, n_wanted):
     """Find the sets of a list that are in all slices of a left set; return how many, and where to go on."""
     n_held = np.int64(0)
-    while p < n and n_held + 64 <= work.held.shape[0]:
+    while p < n and n_held + 64 <= work.held.shape[0]:  # a word may add 64 sets
         found = _agreeing(work.slices, work.wanted, n_wanted, p >> 6)
         if n - p < 64:
-            found &= (_ONE << np.uint64(n - p)) - _ONE
+            found &= (_ONE << np.uint64(n - p)) - _ONE  # bits behind the end of the list mean nothing
         while found != 0:
             work.held[n_held] = rows[start + p + _lowest_bit(found)]
             n_held += 1

@@ -209,7 +209,7 @@ def _lower(node, bound, tree, lists, work, elements):
             n_agreeing += 1
         else:
             bound = found
-            n_agreeing = np.int64(1)
+            n_agreeing = np.int64(1)  # this list holds the new bound; the others are asked anew
         p = p + 1 if p + 1 < end else start
     return bound
 

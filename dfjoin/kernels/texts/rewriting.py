@@ -239,7 +239,7 @@ def squeeze_spaces(spans, out):
         pending = False
         for i in range(starts[row], ends[row]):
             if data[i] == 32:
-                pending = o > begin
+                pending = o > begin  # written when something follows: no space is left at an end
             else:
                 if pending:
                     out[o] = 32
@@ -331,6 +331,7 @@ def group_digits(spans, separator, out):
             stop += 1
             while stop < end and 48 <= data[stop] <= 57:
                 stop += 1
+        # No digit before the point, something behind the number, or no digit behind the point.
         if point == i or stop < end or stop == point + 1:
             continue
         out_starts[row] = o

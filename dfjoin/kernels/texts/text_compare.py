@@ -195,11 +195,13 @@ def _edits_of_blocks(size, positions, texts, text, most, scratch):
         while n_read < n_columns:
             codes[n_read] = texts.data[at]
             n_read, at = n_read + 1, at + 1
+            # One code for each character; the first byte of a longer one equals no character of an ASCII text.
             while at < end and texts.data[at] & 0xC0 == 0x80:
                 at += 1
         plus, minus, last = ~np.uint64(0), np.uint64(0), np.uint64(1) << np.uint64(rows - first - 1)
         edits, least = rows, rows + abs(size - rows - n)
         for j in range(n_columns):
+            # The block above left this column out, since it is too far from the diagonal: each step there is an edit.
             carry = carries[j] if j < before else np.int64(1)
             equal = positions[block, codes[j]] if codes[j] < _ASCII else np.uint64(0)
             x, right_plus, right_minus = advance_block(equal, plus, minus, carry)

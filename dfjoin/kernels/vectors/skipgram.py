@@ -126,6 +126,7 @@ def train_texts(corpus, first, last, matrix, output, training, hidden, gradient,
         for i in range(n_kept):
             begin, end = corpus.row_indptr[kept[i]], corpus.row_indptr[kept[i] + 1]
             random, draw = _next(random)
+            # As in word2vec the window is drawn for each word: near words are trained with more often.
             width = 1 + np.int64(draw % np.uint64(training.window))
             for j in range(max(0, i - width), min(n_kept, i + width + 1)):
                 if j == i:

@@ -263,7 +263,7 @@ def _choose_queries(products, n, low, high, chosen):
         while bits:
             q = first + count_bits(~bits & (bits - _ONE))
             bits &= bits - _ONE
-            if q < n:
+            if q < n:  # the last lanes are no queries
                 chosen[n_chosen] = q
                 n_chosen += 1
     return n_chosen
@@ -278,6 +278,7 @@ def _fill_parts(cells, begin, end, scratch):
         scratch.tops[part] = cells.cosines[max(begin, (first + part) * LANES)]
         scratch.bottoms[part] = cells.cosines[min(end, (first + part + 1) * LANES) - 1]
     for part in range(n_parts, (n_parts + LANES - 1) // LANES * LANES):
+        # Whole vectors of lanes are compared: what fills up the last one is above no bound.
         scratch.tops[part] = scratch.bottoms[part] = _NO_COSINE
     return n_parts
 
@@ -299,6 +300,7 @@ def _list_queries(cosines, n_chosen, n_parts, caps, scratch):
     for i in range(n_chosen):
         q = scratch.chosen[i]
         own = _cap_of(caps, q)
+        # Cosines fall in a cell: the sixteens that may hold a vector near the query are one stretch.
         first = _count_above(scratch.bottoms, n_parts, _nearer(cosines[q], own))
         last = _count_above(scratch.tops, n_parts, _farther(cosines[q], own))
         if first < last:
@@ -313,7 +315,7 @@ def _scan_part(part, bounds, n_active, cells, table, queries, caps, found, n_fou
     begin, end, _ = bounds
     position = np.uint64(part // _PARTS * (queries.pairs.shape[1] + 1) * BLOCK + part % _PARTS * LANES)
     for i in range(n_active, n_active + _FOUR - 1):
-        scratch.active[i] = scratch.active[0]
+        scratch.active[i] = scratch.active[0]  # four queries are compared at once; these are left out below
     for first in range(0, n_active, _FOUR):
         bits = _near_lanes(cells.words, position, queries, scratch.active, first)
         while bits:
@@ -345,6 +347,7 @@ def _scan_cell(bounds, cells, table, queries, caps, found, n_found, scratch, sta
             scratch.active[n_active] = q
             n_active += 1
             q = scratch.following[q]
+        # The most that a sixteen gives, asked once: no pair has to look for room.
         if found.positions.size - n_found < n_active * LANES:
             return -1
         stats[1] += n_active
@@ -411,7 +414,7 @@ def scan_cells(cells, table, queries, products, caps, found, scratch, state, sta
             bounds = begin, end, n_parts
             n_found = _scan_cell(bounds, cells, table, queries, caps, found, state[2], scratch, stats)
             if n_found < 0:
-                stats[1], stats[2] = read, compared
+                stats[1], stats[2] = read, compared  # the cell is read again, with more room, and counts once
                 return False
             state[2] = n_found
         stats[0] += 1
