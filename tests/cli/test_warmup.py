@@ -32,7 +32,7 @@ INNER = {
     "hash_bytes", "equal_bytes", "is_digit", "read_digits", "canonical_number", "canonical_time", "day_month_year",
     "write_utf8", "lower_bound", "is_member", "sort_lists_lexicographic", "offer", "rank_heap", "sum_set", "bound", "prefix_end",
     "set_cost", "filter_candidates", "order_candidates", "batch_net_cost", "set_net_cost", "read_utf8",
-    "find_bytes", "is_in_class", "count_token",
+    "find_bytes", "is_in_class", "count_token", "null_spans",
 }  # fmt: skip
 """Kernels that only kernels and tests call."""
 

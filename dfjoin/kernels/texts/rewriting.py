@@ -9,8 +9,17 @@ from __future__ import annotations
 import numpy as np
 
 from dfjoin.kernels.numba._compile import njit, njit_inner
-from dfjoin.kernels.texts.spans import find_bytes, is_in_class, read_utf8
+from dfjoin.kernels.texts.spans import find_bytes, is_in_class, null_spans, read_utf8
 from dfjoin.kernels.texts.strings import write_utf8
+
+
+@njit_inner
+def _copy(data, begin, end, out, o):
+    """Copy bytes to place `o`; return the place behind them."""
+    for i in range(begin, end):
+        out[o] = data[i]
+        o += 1
+    return o
 
 
 @njit
@@ -30,9 +39,7 @@ def copy_spans(spans, out, offsets):
     offsets[0] = 0
     for row in range(starts.shape[0]):
         if starts[row] >= 0:
-            for i in range(starts[row], ends[row]):
-                out[o] = data[i]
-                o += 1
+            o = _copy(data, starts[row], ends[row], out, o)
         offsets[row + 1] = o
 
 
@@ -60,11 +67,9 @@ def map_characters(spans, first_table, rest_table, out):
         Starts and ends in `out`.
     """
     data, starts, ends = spans
-    n = starts.shape[0]
-    out_starts = np.full(n, -1, np.int64)
-    out_ends = np.full(n, -1, np.int64)
+    out_starts, out_ends = null_spans(starts.shape[0])
     o = np.int64(0)
-    for row in range(n):
+    for row in range(starts.shape[0]):
         if starts[row] < 0:
             continue
         out_starts[row] = o
@@ -100,11 +105,9 @@ def map_runs(spans, classes, mask, first_table, rest_table, out):
         Starts and ends in `out`.
     """
     data, starts, ends = spans
-    n = starts.shape[0]
-    out_starts = np.full(n, -1, np.int64)
-    out_ends = np.full(n, -1, np.int64)
+    out_starts, out_ends = null_spans(starts.shape[0])
     o = np.int64(0)
-    for row in range(n):
+    for row in range(starts.shape[0]):
         if starts[row] < 0:
             continue
         out_starts[row] = o
@@ -143,11 +146,9 @@ def keep_class(spans, classes, mask, out):
         Starts and ends in `out`; null where nothing is left.
     """
     data, starts, ends = spans
-    n = starts.shape[0]
-    out_starts = np.full(n, -1, np.int64)
-    out_ends = np.full(n, -1, np.int64)
+    out_starts, out_ends = null_spans(starts.shape[0])
     o = np.int64(0)
-    for row in range(n):
+    for row in range(starts.shape[0]):
         if starts[row] < 0:
             continue
         begin = o
@@ -155,9 +156,7 @@ def keep_class(spans, classes, mask, out):
         while i < ends[row]:
             code_point, width = read_utf8(data, i)
             if is_in_class(classes, mask, code_point):
-                for k in range(width):
-                    out[o + k] = data[i + k]
-                o += width
+                o = _copy(data, i, i + width, out, o)
             i += width
         if o > begin:
             out_starts[row] = begin
@@ -185,11 +184,9 @@ def replace_all(spans, old, new, out):
         Starts and ends in `out`; null where nothing is left.
     """
     data, starts, ends = spans
-    n = starts.shape[0]
-    out_starts = np.full(n, -1, np.int64)
-    out_ends = np.full(n, -1, np.int64)
+    out_starts, out_ends = null_spans(starts.shape[0])
     o = np.int64(0)
-    for row in range(n):
+    for row in range(starts.shape[0]):
         if starts[row] < 0:
             continue
         begin = o
@@ -228,11 +225,9 @@ def squeeze_spaces(spans, out):
         Starts and ends in `out`; null where nothing is left.
     """
     data, starts, ends = spans
-    n = starts.shape[0]
-    out_starts = np.full(n, -1, np.int64)
-    out_ends = np.full(n, -1, np.int64)
+    out_starts, out_ends = null_spans(starts.shape[0])
     o = np.int64(0)
-    for row in range(n):
+    for row in range(starts.shape[0]):
         if starts[row] < 0:
             continue
         begin = o
@@ -273,11 +268,9 @@ def pad_left(spans, width, fill, out):
         Starts and ends in `out`.
     """
     data, starts, ends = spans
-    n = starts.shape[0]
-    out_starts = np.full(n, -1, np.int64)
-    out_ends = np.full(n, -1, np.int64)
+    out_starts, out_ends = null_spans(starts.shape[0])
     o = np.int64(0)
-    for row in range(n):
+    for row in range(starts.shape[0]):
         if starts[row] < 0:
             continue
         out_starts[row] = o
@@ -288,9 +281,7 @@ def pad_left(spans, width, fill, out):
         for _ in range(missing):
             out[o] = fill
             o += 1
-        for i in range(starts[row], ends[row]):
-            out[o] = data[i]
-            o += 1
+        o = _copy(data, starts[row], ends[row], out, o)
         out_ends[row] = o
     return out_starts, out_ends
 
@@ -313,11 +304,9 @@ def group_digits(spans, separator, out):
         Starts and ends in `out`; null for what is not ``-?[0-9]+(.[0-9]+)?``.
     """
     data, starts, ends = spans
-    n = starts.shape[0]
-    out_starts = np.full(n, -1, np.int64)
-    out_ends = np.full(n, -1, np.int64)
+    out_starts, out_ends = null_spans(starts.shape[0])
     o = np.int64(0)
-    for row in range(n):
+    for row in range(starts.shape[0]):
         begin = starts[row]
         if begin < 0:
             continue

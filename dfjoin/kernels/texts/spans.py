@@ -55,6 +55,22 @@ def read_utf8(data, i):
     return ((first & 0x07) << 18) | (code << 6) | (np.int64(data[i + 3]) & 0x3F), np.int64(4)
 
 
+@njit
+def null_spans(n):
+    """Make spans that are all null, for a kernel to fill.
+
+    Parameters
+    ----------
+    n : int
+
+    Returns
+    -------
+    tuple of ndarray of int64, shape (n,)
+        Starts and ends.
+    """
+    return np.full(n, -1, np.int64), np.full(n, -1, np.int64)
+
+
 @njit_inner
 def find_bytes(data, begin, end, separator):
     """Return the first position of `separator` in ``data[begin:end]``, -1 if it is not there.
@@ -106,11 +122,9 @@ def split_part(spans, separator, index):
     O(bytes), twice for a negative index.
     """
     data, starts, ends = spans
-    n = starts.shape[0]
-    out_starts = np.full(n, -1, np.int64)
-    out_ends = np.full(n, -1, np.int64)
+    out_starts, out_ends = null_spans(starts.shape[0])
     width = separator.shape[0]
-    for row in range(n):
+    for row in range(starts.shape[0]):
         begin = starts[row]
         if begin < 0:
             continue
@@ -151,10 +165,8 @@ def text_after(spans, separator):
         Starts and ends; null where it does not occur or nothing follows.
     """
     data, starts, ends = spans
-    n = starts.shape[0]
-    out_starts = np.full(n, -1, np.int64)
-    out_ends = np.full(n, -1, np.int64)
-    for row in range(n):
+    out_starts, out_ends = null_spans(starts.shape[0])
+    for row in range(starts.shape[0]):
         if starts[row] < 0:
             continue
         at = find_bytes(data, starts[row], ends[row], separator)
@@ -180,11 +192,9 @@ def text_before(spans, separator):
         Starts and ends; null where it does not occur or nothing precedes.
     """
     data, starts, ends = spans
-    n = starts.shape[0]
-    out_starts = np.full(n, -1, np.int64)
-    out_ends = np.full(n, -1, np.int64)
+    out_starts, out_ends = null_spans(starts.shape[0])
     width = separator.shape[0]
-    for row in range(n):
+    for row in range(starts.shape[0]):
         if starts[row] < 0:
             continue
         at = ends[row] - width
@@ -254,10 +264,8 @@ def nth_run(spans, classes, mask, index):
     O(bytes), twice for a negative index.
     """
     data, starts, ends = spans
-    n = starts.shape[0]
-    out_starts = np.full(n, -1, np.int64)
-    out_ends = np.full(n, -1, np.int64)
-    for row in range(n):
+    out_starts, out_ends = null_spans(starts.shape[0])
+    for row in range(starts.shape[0]):
         if starts[row] < 0:
             continue
         wanted = index
@@ -325,10 +333,8 @@ def slice_characters(spans, first, stop):
     O(bytes).
     """
     data, starts, ends = spans
-    n = starts.shape[0]
-    out_starts = np.full(n, -1, np.int64)
-    out_ends = np.full(n, -1, np.int64)
-    for row in range(n):
+    out_starts, out_ends = null_spans(starts.shape[0])
+    for row in range(starts.shape[0]):
         begin = starts[row]
         end = ends[row]
         if begin < 0:
