@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dfjoin.errors import IndexCorruptedError
+from dfjoin.index.segment import Tokens
 from dfjoin.kernels.lists.postings import build_directory
 from dfjoin.search.exact.posting_lists import match_tokens
 from dfjoin.types import IndexSettings
@@ -35,6 +36,10 @@ class HeldTokens:
         self.directory = build_directory(self.hash, 3)
         self.value_bytes, self.value_offsets = pack([values.value(number).encode() for number in self.order.tolist()])
         self.hash.flags.writeable = self.directory.flags.writeable = False
+
+    @property
+    def dictionary(self):
+        return Tokens.dictionary.fget(self)
 
 
 def value_of(vocabulary, token):
