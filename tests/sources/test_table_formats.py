@@ -154,6 +154,17 @@ def test_what_a_delta_library_says_is_one_line(tmp_path):
     assert str(caught.value).startswith("DeltaError: ") and "\n" not in str(caught.value)
 
 
+def test_a_delta_table_by_folders_whose_names_are_escaped_is_read(tmp_path):
+    deltalake = pytest.importorskip("deltalake")
+    table = FIRST.append_column(
+        "place", pa.array([f"north & {'east' if i % 2 else '50 %'}" for i in range(len(FIRST))])
+    )
+    deltalake.write_deltalake(str(tmp_path / "lake" / "t"), table, partition_by=["place"])
+    lake = build(tmp_path / "lake", tmp_path / "i.dfjoin")
+    assert lake.info()["skipped"] == []
+    assert sorted(row["place"] for row in rows_of(lake, "t")) == sorted(table["place"].to_pylist())
+
+
 def test_a_delta_table_with_files_elsewhere_is_refused(tmp_path):
     deltalake = pytest.importorskip("deltalake")
     place = tmp_path / "lake"

@@ -277,7 +277,7 @@ ONE = table(a=["x"])
             InvalidTypeError,
             r"`examples` must be pairs of texts \(left value, right value\), got \[\]",
         ),
-        ({"examples": [("x",)]}, InvalidTypeError, "`examples` must be pairs of texts"),
+        ({"examples": [("x", "y"), ("x",)]}, InvalidTypeError, "`examples` must be pairs of texts"),
         ({"examples": [("x", 1)]}, InvalidTypeError, "`examples` must be pairs of texts"),
     ],
 )
