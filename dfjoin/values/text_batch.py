@@ -99,7 +99,7 @@ def _read_columns(array: pa.Array, n_columns: int, settings: IndexSettings, with
     facts = Facts(
         np.empty((n_columns, N_FACTS), np.int64),
         np.empty(len(array) + n_columns, np.int64),
-        np.empty((n_columns, settings.samples, 2), np.int64),
+        np.empty((n_columns, min(settings.samples, SAMPLE_ROWS), 2), np.int64),
         null_table(settings.hash_seed) if settings.null_evidence else _NO_TABLE,
     )
     rules, seed = rules_for(text, null_hashes(settings)), np.uint64(settings.hash_seed)

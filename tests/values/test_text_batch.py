@@ -69,6 +69,12 @@ def test_long_columns_share_a_call_up_to_a_size(monkeypatch, most_cells, most_by
         assert found is None or found.values.codes.tolist() == normalize_batch(array, IndexSettings()).codes.tolist()
 
 
+def test_more_samples_than_any_array_can_hold_may_be_asked_for():
+    texts = pa.array([f"Value {i % 70}" for i in range(100)])
+    (read,) = normalize_texts([texts], IndexSettings(samples=2**62), with_rows=False)
+    assert read.samples == texts.to_pylist()[: text_batch.SAMPLE_ROWS]
+
+
 def test_bytes_that_are_no_text_leave_the_samples_open():
     damaged = pa.Array.from_buffers(
         pa.string(), 1, [None, pa.py_buffer(np.array([0, 2], "i4")), pa.py_buffer(b"\xe1\x80")]
