@@ -240,13 +240,13 @@ _SHORT_BYTES = 1 << 15
 """Up to so many bytes a copy that Python looks at takes less time than calls of numpy."""
 
 
-def new_table(n: int, n_bytes: int, n_rows: int) -> strings.ValueTable:
-    """Make an empty table for n values, with so many bytes of room, and slots for those of so many rows."""
+def new_table(n: int, n_bytes: int, n_columns: int = 1) -> strings.ValueTable:
+    """Make an empty table for the values of n rows, with so many bytes of room, of columns with as many rows each."""
     offsets = np.empty(n + 1, np.int64)
     offsets[0] = 0
-    slots, hashes = np.zeros(table_size(n_rows), np.uint64), np.empty(n, np.uint64)
+    slots, hashes = np.zeros(table_size(n // n_columns), np.uint64), np.empty(n, np.uint64)
     return strings.ValueTable(
-        np.empty(n_bytes, np.uint8), slots, hashes, offsets, np.empty(n, np.int8), np.zeros(1, np.int64)
+        np.empty(n_bytes, np.uint8), slots, hashes, offsets, np.empty(n, np.int8), np.zeros(n_columns, np.int64)
     )
 
 
@@ -279,7 +279,7 @@ def distinct_values(array: pa.Array, seed: int, null_hashes: NDArray[np.uint64])
     n = len(array)
     text = text_of(array)
     raw_bytes = int(text.starts[-1]) - int(text.starts[0])
-    table = new_table(n, raw_bytes * 2 + 32 * n + 64, n)
+    table = new_table(n, raw_bytes * 2 + 32 * n + 64)
     codes = np.empty(n, np.int32)
     rules = rules_for(text, null_hashes)
     strings.add_text(text, array.offset, rules, np.uint64(seed), table, codes, new_block())
@@ -382,7 +382,7 @@ def distinct_packed(
 ) -> ValueSet:
     """Make a ValueSet of packed canonical values that may repeat; without those of the null hashes."""
     n = offsets.shape[0] - 1
-    table = new_table(n, int(offsets[-1]) + 32 * n + 64, n)
+    table = new_table(n, int(offsets[-1]) + 32 * n + 64)
     codes = np.empty(n, np.int32)
     rules = strings.TextRules(identity_table(), null_hashes)
     text = strings.Text(data, offsets, _NO_BITMAP)

@@ -10,7 +10,8 @@ import numpy as np
 import pyarrow as pa
 
 from dfjoin.kernels.texts.numbers import DAY_MONTH_YEAR
-from dfjoin.kernels.texts.text_columns import MAY_BE_NULLS, N_FACTS, Facts, add_columns
+from dfjoin.kernels.texts.strings import add_text
+from dfjoin.kernels.texts.text_columns import MAY_BE_NULLS, N_FACTS, Facts, look_at_columns
 from dfjoin.types import IndexSettings
 from dfjoin.values.normalize import (
     NO_CODES,
@@ -94,7 +95,7 @@ def _read_columns(array: pa.Array, n_columns: int, settings: IndexSettings, with
     text = text_of(array)
     n_rows = len(array) // n_columns
     n_bytes = int(text.starts[-1]) - int(text.starts[0])
-    table = new_table(len(array), n_bytes * 2 + 32 * len(array) + 64, n_rows)
+    table = new_table(len(array), n_bytes * 2 + 32 * len(array) + 64, n_columns)
     codes = np.empty(len(array), np.int32)
     facts = Facts(
         np.empty((n_columns, N_FACTS), np.int64),
@@ -103,8 +104,9 @@ def _read_columns(array: pa.Array, n_columns: int, settings: IndexSettings, with
         null_table(settings.hash_seed) if settings.null_evidence else _NO_TABLE,
     )
     rules, seed = rules_for(text, null_hashes(settings)), np.uint64(settings.hash_seed)
-    add_columns(text, array.offset, SAMPLE_ROWS, rules, seed, table, codes, new_block(), facts)
-    size = int(table.size[0])
+    add_text(text, array.offset, rules, seed, table, codes, new_block())
+    look_at_columns(text, table, codes, SAMPLE_ROWS, facts)
+    size = int(table.size[-1])
     hashes, classes = table.hashes[:size].copy(), table.classes[:size].copy()
     data, offsets = table.data[: int(table.offsets[size]) + PADDING].copy(), facts.offsets[: size + n_columns].copy()
     samples = _first_texts(text.data.data, facts.first_texts.tolist())

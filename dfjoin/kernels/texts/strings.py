@@ -93,8 +93,8 @@ class ValueTable(NamedTuple):
         Where each lies in `data`; ``offsets[0] = 0``.
     classes : ndarray of int8, shape (n,)
         See `dfjoin.kernels.texts.numbers`.
-    size : ndarray of int64, shape (1,)
-        How many there are.
+    size : ndarray of int64, shape (n_columns,)
+        How many there are when a column is added, one for each column.
     """
 
     data: NDArray[np.uint8]
@@ -315,23 +315,25 @@ def _insert(table, base, size, begin, end, h, null_hashes):
 
 @njit_lean
 def add_text(text, first, rules, seed, table, codes, block):
-    """Normalise, hash and de-duplicate the rows of one Arrow string array.
+    """Normalise, hash and de-duplicate the rows of Arrow string arrays that lie one after the other, each by itself.
 
-    Nulls, and values that spell null, get code -1; values that need Python get `DEFERRED`. Distinct values are
-    numbered in the order of their first row.
+    Nulls, and values that spell null, get code -1; values that need Python get `DEFERRED`. The distinct values of a
+    column are numbered in the order of their first row.
 
     Parameters
     ----------
     text : Text
+        Of all columns, which have as many rows each.
     first : int
-        Offset of the array into the bitmap, in rows.
+        Offset of the first array into the bitmap, in rows.
     rules : TextRules
     seed : uint64
         Hash seed.
     table : ValueTable
-        Receives the values.
+        Receives the values, column by column; those that it has already belong to the first. It has room for the values
+        of all, and slots for those of one.
     codes : ndarray of int32, shape (n,)
-        Receives the number of each row's distinct value.
+        Receives the number of each row's distinct value among those of its column.
     block : Block
 
     Notes
@@ -339,36 +341,25 @@ def add_text(text, first, rules, seed, table, codes, block):
     O(bytes), one pass. Source of the canonical form: the normalisation of the index settings. Most columns repeat
     their values: a row whose bytes are those of a recent one has its code. Where that is rare it is given up.
     """
-    table.size[0] = add_rows((0, text.starts.shape[0] - 1), text, first, rules, seed, table, 0, codes, block)
+    n_columns = table.size.shape[0]
+    n_rows = codes.shape[0] // n_columns
+    base, size = np.int64(0), table.size[0]
+    for column in range(n_columns):
+        rows = (column * n_rows, (column + 1) * n_rows)
+        size = _add_rows(rows, text, first, rules, seed, table, (base, size), codes, block)
+        table.size[column] = size
+        base = size
 
 
 @njit_inner
-def add_rows(rows, text, first, rules, seed, table, base, codes, block):
-    """Add the rows of one column, whose values begin at `base` in the table.
-
-    Parameters
-    ----------
-    rows : tuple of (int, int)
-        The first row of the column, and the one behind its last.
-    text, first, rules, seed, table, codes, block
-        As of `add_text`; codes count from `base`.
-    base : int
-        Values of other columns that stand in the table before.
-
-    Returns
-    -------
-    int
-        Values in the table.
-
-    Notes
-    -----
-    O(bytes).
-    """
+def _add_rows(rows, text, first, rules, seed, table, held, codes, block):
+    """Add the rows of one column, whose values begin at `held[0]` in the table and end at `held[1]` so far."""
     data, starts, validity = text
     out = table.data
     begin_row, n = rows
+    base, size = held
     mask = np.int64(table.slots.shape[0] - 1)
-    n_known, size = 0, table.size[0]
+    n_known = 0
     for first_row in range(begin_row, n, BLOCK):
         last_row = min(n, first_row + BLOCK)
         n_before = first_row - begin_row

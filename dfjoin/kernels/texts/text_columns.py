@@ -1,4 +1,4 @@
-"""The text columns of a table, one after the other in one array: their distinct values, and what these tell of each."""
+"""What the distinct values of text columns, which lie one after the other, tell of each column."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from dfjoin.kernels.numba._compile import njit_inner, njit_lean
 from dfjoin.kernels.texts.numbers import INTEGER, NUMBER, integer_range, number_range, text_range
-from dfjoin.kernels.texts.strings import DEFERRED, add_rows
+from dfjoin.kernels.texts.strings import DEFERRED
 
 N_VALUES, N_NULL, CLASSES, OPEN, LOW, HIGH, HAS_RANGE, N_FACTS = range(8)
 """What `Facts.numbers` has of a column, see there."""
@@ -46,14 +46,13 @@ class Facts(NamedTuple):
 
 
 @njit_lean
-def add_columns(text, first, n_looked_at, rules, seed, table, codes, block, facts):
-    """Normalise, hash and de-duplicate columns that lie one after the other, each by itself.
+def look_at_columns(text, table, codes, n_looked_at, facts):
+    """Find what the values of columns tell of each, after `add_text` added them.
 
     Parameters
     ----------
-    text, first, rules, seed, table, codes, block
-        As of `add_text`: of all columns, which have as many rows each. `table` has room for the values of all, and
-        slots for those of one.
+    text, table, codes
+        As of `add_text`.
     n_looked_at : int
         Rows among which the first values of a column are looked for.
     facts : Facts
@@ -61,21 +60,18 @@ def add_columns(text, first, n_looked_at, rules, seed, table, codes, block, fact
 
     Notes
     -----
-    O(bytes), one pass and one over the distinct values.
+    O(rows + bytes of the distinct values).
     """
     n_columns = facts.numbers.shape[0]
     n_rows = codes.shape[0] // n_columns
     base = np.int64(0)
     for column in range(n_columns):
-        rows = (column * n_rows, (column + 1) * n_rows)
-        size = add_rows(rows, text, first, rules, seed, table, base, codes, block)
-        table.size[0] = size
+        begin, end, size = column * n_rows, (column + 1) * n_rows, table.size[column]
         own = facts.numbers[column]
         own[N_VALUES] = size - base
         for i in range(base, size + 1):
             facts.offsets[i + column] = table.offsets[i] - table.offsets[base]
-        starts = text.starts[rows[0] : rows[1] + 1]
-        _look_at_rows(codes[rows[0] : rows[1]], starts, n_looked_at, own, facts.first_texts[column])
+        _look_at_rows(codes[begin:end], text.starts[begin : end + 1], n_looked_at, own, facts.first_texts[column])
         if own[OPEN] == 0:
             hashes, classes = table.hashes[base:size], table.classes[base:size]
             _look_at_values(table.data, table.offsets[base : size + 1], hashes, classes, facts.null_table, own)
