@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from itertools import groupby, islice
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,7 +22,7 @@ from dfjoin.kernels.texts.numbers import INTEGER, TEXT
 from dfjoin.search.candidates import JoinCandidates
 from dfjoin.search.exact.posting_lists import shared_mask
 from dfjoin.search.exact.searcher import MatchedQuery, searcher_of
-from dfjoin.search.found import Found, SearchContext, name_of_row
+from dfjoin.search.found import Found, RowName, SearchContext
 from dfjoin.search.params import SearchParams
 from dfjoin.search.query import QueryColumn
 from dfjoin.store.snapshot import Snapshot
@@ -345,31 +346,41 @@ def merge_spelled(frame: JoinCandidates, column: str, found: Sequence[SpelledRow
     found = [one for one in found if len(one.rows)]
     if not found:
         return frame
-    spelled = {name: one.context for one in found for name in map(name_of_row, one.rows.itertuples(index=False))}
-    rest = pd.DataFrame(frame[[name_of_row(row) not in spelled for row in frame.itertuples(index=False)]])
-    nulls = pd.array([None] * len(rest), found[0].labels.dtype)
-    parts = [(rest, nulls), *((one.rows, one.labels) for one in found)]
-    labelled = [rows.assign(**{column: labels}) for rows, labels in parts if len(rows)]
+    spelled = {name: one.context for one in found for name in _names_of(one.rows)}
+    rest = [position for position, name in enumerate(_names_of(frame)) if name not in spelled]
+    parts = [(one.rows, one.labels) for one in found]
+    if rest:
+        parts.insert(0, (pd.DataFrame(frame), pd.array([None] * len(frame), found[0].labels.dtype)))
+    rows = pd.concat([part for part, _ in parts]) if len(parts) > 1 else parts[0][0].copy()
+    labels = type(parts[0][1])._concat_same_type([labels for _, labels in parts])
+    rows.insert(parts[0][0].shape[1], column, labels)
+    first = len(frame) if rest else 0
     context = frame.context
     queries = [*context.queries] if context.key is None else [context.key.query.name]
-    merged = JoinCandidates(_in_order(pd.concat(labelled), queries, context.params.k))
+    kept = _best(rows, [*rest, *range(first, len(rows))], queries, context.params.k)
+    merged = JoinCandidates(rows.iloc[kept])
+    merged.index = pd.RangeIndex(len(kept))
     merged._context = replace(context, spelled={**context.spelled, **spelled})
     merged.attrs = dict(frame.attrs)
     return merged
 
 
-def _in_order(frame: pd.DataFrame, queries: list[str], k: int | None) -> pd.DataFrame:
-    """Sort rows as a result is sorted, query column by query column, and keep the k best of each.
+def _names_of(frame: pd.DataFrame) -> Iterator[RowName]:
+    """Return what names each row of a result, see `name_of_row`."""
+    return zip(*(frame[name].tolist() for name in ("query_column", "table", "column")), strict=True)
+
+
+def _best(frame: pd.DataFrame, kept: list[int], queries: list[str], k: int | None) -> list[int]:
+    """Sort some rows as a result is sorted, query column by query column, and return the k best of each.
 
     Of equal rows those of the plain search come first, in its order: what stands for a family stays before the others.
     """
-    counts = frame["matched_rows" if "matched_rows" in frame else "matched"].to_numpy()
-    useful = frame["usefulness"].to_numpy(float) if "usefulness" in frame else np.zeros(len(frame))
+    names = frame["query_column"].tolist()
+    counts = frame["matched_rows" if "matched_rows" in frame else "matched"].tolist()
+    useful = frame["usefulness"].tolist() if "usefulness" in frame else [0.0] * len(frame)
+    sizes = frame["cardinality"].tolist()
     rank = {name: number for number, name in enumerate(queries)}
-    columns = (frame["query_column"].map(rank), -useful, -counts, frame["cardinality"])
-    rows = list(zip(*(column.tolist() for column in columns), strict=True))
-    order = sorted(range(len(rows)), key=rows.__getitem__)
-    merged = frame.iloc[order].reset_index(drop=True)
+    order = sorted(kept, key=lambda row: (rank[names[row]], -useful[row], -counts[row], sizes[row]))
     if k is None:
-        return merged
-    return merged[merged.groupby("query_column").cumcount() < k].reset_index(drop=True)
+        return order
+    return [row for _, rows in groupby(order, key=names.__getitem__) for row in islice(rows, k)]
