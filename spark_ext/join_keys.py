@@ -128,11 +128,12 @@ class KeyReading:
 
     def values(self, array: pa.Array | pa.ChunkedArray) -> ValueSet:
         """Bring values of the column into canonical form."""
-        if not self.is_decided:
-            return respell_zeros(normalize_column(array, self.settings), self.pad, self.settings)
-        values = normalize_batch(array, self.settings)
-        values = values if self.settings.dayfirst is None else read_dates(values, self.settings)
-        return respell_zeros(values, self.pad, self.settings)
+        if self.is_decided:
+            values = normalize_batch(array, self.settings)
+            values = values if self.settings.dayfirst is None else read_dates(values, self.settings)
+        else:
+            values = normalize_column(array, self.settings)
+        return values if self.pad is None else respell_zeros(values, self.pad, self.settings)
 
 
 def with_key(frame: Any, column: str, name: str, classes: KeyClasses, reading: KeyReading) -> Any:

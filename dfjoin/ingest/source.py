@@ -29,15 +29,9 @@ from dfjoin.ingest.read_task import RunMeta
 from dfjoin.ingest.row_spool import TableSpool
 from dfjoin.sources.database_server import uri_of
 from dfjoin.sources.listing import Listing
+from dfjoin.sources.readers import function_of
 from dfjoin.sources.roots import split_version
-from dfjoin.sources.table_kinds import (
-    KINDS,
-    READABLE,
-    TableKind,
-    kind_of_scheme,
-    location_of_database,
-    tables_of_database,
-)
+from dfjoin.sources.table_kinds import KINDS, READABLE, TableKind, kind_of_scheme
 from dfjoin.types import IndexSettings, Root, SkippedFile, TableSource
 from dfjoin.values.frames import frame_to_table, is_pandas, is_spark
 
@@ -224,11 +218,11 @@ def _gather_database(source: Any, uri: str, kind: TableKind, roots: list[Root]) 
     if kind.endings:
         path = unquote(uri.partition("://")[2].partition("?")[0]).removeprefix("/")
         return _gather_files(path if os.path.exists(path) else f"/{path}", roots, kind.name)  # noqa: PTH110
-    location = location_of_database(source, kind)
+    location = function_of("location_of", kind.name)(source)
     root = root_for("database", location, location.rstrip("/").rpartition("/")[2], roots)
     prefix = "" if not roots or root == roots[0] else f"{root.name}/"
     try:
-        listed = [replace(table, name=prefix + table.name) for table in tables_of_database(root, kind)]
+        listed = [replace(table, name=prefix + table.name) for table in function_of("tables_of", kind.name)(root)]
     except TableReadError as error:
         raise InvalidParameterError(
             f"`source` must be a database that can be read: {error}. Check host and name; user and password may "

@@ -54,7 +54,8 @@ def join(df: Any, other: Any, options: JoinOptions) -> Any:
     kind that `df` is. To a frame of pandas another one is joined as one of pandas. Named levels of the index of one
     of pandas are columns where keys are sought; what is joined has the index again.
     """
-    own, theirs = given_frame(df), given_frame(other, "other")
+    own = given_frame(df)
+    theirs = None if isinstance(other, Snapshot) else given_frame(other, "other")
     if theirs is None and is_pandas(other):
         other = with_levels(other)
     if own is None:

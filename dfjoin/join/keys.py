@@ -72,7 +72,7 @@ class KeyColumns:
         if key not in self._values:
             settings = self.settings if dayfirst is None else replace(self.settings, dayfirst=dayfirst)
             values = normalize_column(self.array(position), settings)
-            self._values[key] = respell_zeros(values, pad, settings)
+            self._values[key] = values if pad is None else respell_zeros(values, pad, settings)
         return self._values[key]
 
     def point_values(self, position: int, pad: int | None, dayfirst: bool | None) -> ValueSet:

@@ -154,23 +154,19 @@ def query_columns(df: pd.DataFrame, on: Any, snapshot: Snapshot, params: SearchP
         query = make_query(column, snapshot.settings, pad=params.pad, dayfirst=params.dayfirst)
         return replace(query, companions=names)
 
-    if isinstance(on, list):
-        if not on:
+    if on is not None and not (isinstance(on, str) and on == "*" and "*" not in df.columns):
+        labels = on if isinstance(on, list) else [on]
+        if not labels:
             raise InvalidParameterError("`on` must name at least one column, got an empty list; leave it out for all")
         mode = mode_of(params.mode)
-        made = mode.make_query(df, on, snapshot, params)
+        made = mode.make_query(df, labels, snapshot, params)
         if made is not None:
             return [made]
-        if len(on) > 1 and not mode.has_composite_keys:
+        if len(labels) > 1 and not mode.has_composite_keys:
             raise InvalidParameterError(
                 f"`mode` must be {SearchParams.mode!r} for a key of several columns, got {params.mode!r}; leave it out"
             )
-        return [normalized(select_column(df, label, "on")) for label in on]
-    if on is not None and not (isinstance(on, str) and on == "*" and "*" not in df.columns):
-        made = mode_of(params.mode).make_query(df, [on], snapshot, params)  # as a list of one column
-        if made is not None:
-            return [made]
-        return [normalized(select_column(df, on, "on"))]
+        return [normalized(select_column(df, label, "on")) for label in labels]
     if df.shape[1] == 0:
         raise ColumnNotFoundError("`df` must have at least one column, got a frame without columns")
     found = []

@@ -17,7 +17,8 @@ from pyarrow import fs
 
 from dfjoin._validation import is_valid_text
 from dfjoin.errors import TableReadError
-from dfjoin.sources.table_kinds import KINDS, is_hidden, kind_of_file, reader_of
+from dfjoin.sources.readers import reader_of
+from dfjoin.sources.table_kinds import KINDS, is_hidden, kind_of_file
 from dfjoin.sources.table_reader import Member, TableFile, TableReader, reject_pointer
 
 _MAX_FILES = 10_000
@@ -26,7 +27,7 @@ _METHODS = {zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2}
 
 
 def members_of_zip(file: TableFile) -> Iterator[Member]:
-    """Find the tables of an archive, see `dfjoin.sources.table_kinds.tables_of`.
+    """Find the tables of an archive, see `dfjoin.sources.readers.tables_of`.
 
     Notes
     -----

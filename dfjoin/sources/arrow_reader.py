@@ -15,7 +15,7 @@ _ROWS_PER_BATCH = 1 << 16
 
 
 def open_arrow(file: TableFile) -> TableReader:
-    """Open a file of Arrow, see `dfjoin.sources.table_kinds.open_table`; a stream is read once for its schema."""
+    """Open a file of Arrow, see `dfjoin.sources.readers.open_table`; a stream is read once for its schema."""
     reject_pointer(file.filesystem, file.path)
     register_pandas_types()
     with file.filesystem.open_input_stream(file.path, compression=None) as stream:

@@ -45,7 +45,7 @@ _DEEPEST = 20
 
 
 def open_avro(file: TableFile) -> TableReader:
-    """Open a file of Avro, see `dfjoin.sources.table_kinds.open_table`; each block is read and decoded in order."""
+    """Open a file of Avro, see `dfjoin.sources.readers.open_table`; each block is read and decoded in order."""
     fastavro = import_optional("fastavro", extra="avro", purpose="reading .avro")
     reject_pointer(file.filesystem, file.path)
     with with_reasons(), open_stream(file.filesystem, file.path) as stream:

@@ -7,20 +7,46 @@ import csv
 import io
 import itertools
 from collections.abc import Callable, Iterator, Sequence
+from typing import Any
 
 import pyarrow as pa
 from pyarrow import csv as arrow_csv
 
 from dfjoin.errors import TableReadError
-from dfjoin.sources.sniff import csv_options, header_of, split_lines
 from dfjoin.types import Dialect
 from dfjoin.values.header_meaning import clean_names
 
+_FIRST_CHARACTERS = 1 << 14
 _BLOCK_BYTES = 8 << 20
 _ROWS_PER_BATCH = 1 << 16
 _MAX_BLOCK_BYTES = 64 << 20
 TOO_LONG = f"a row is longer than {_MAX_BLOCK_BYTES >> 20} MiB; is a quote missing?"
 """Why a text is refused whose rows do not end."""
+
+
+def split_lines(text: str) -> Iterator[str]:
+    """Iterate over physical lines with their ends: LF, CRLF or CR, and nothing else that Unicode calls one."""
+    if len(text) <= _FIRST_CHARACTERS:
+        return iter(io.StringIO(text, newline=""))
+    cut = text.rfind("\n", 0, _FIRST_CHARACTERS) + 1  # most readers want the first lines; a StringIO copies all
+    return itertools.chain.from_iterable(io.StringIO(part, newline="") for part in _parts(text, cut))
+
+
+def _parts(text: str, cut: int) -> Iterator[str]:
+    yield text[:cut]
+    yield text[cut:]
+
+
+def csv_options(dialect: Dialect) -> dict[str, Any]:
+    """Return the dialect as keyword arguments of Python's ``csv.reader``."""
+    csv.field_size_limit(2**31 - 1)
+    return {
+        "delimiter": dialect.delimiter,
+        "quotechar": dialect.quote_char or None,
+        "quoting": csv.QUOTE_MINIMAL if dialect.quote_char else csv.QUOTE_NONE,
+        "doublequote": dialect.double_quote,
+        "escapechar": dialect.escape_char or None,
+    }
 
 
 class Layout:
@@ -79,6 +105,67 @@ def layout_of(text: str, dialect: Dialect, extra_columns: int = 0, max_columns: 
     cells = cells + [""] * extra_columns
     n_bytes = len(text[:offset].encode("utf-8", "surrogatepass"))
     return Layout(clean_names(cells), dialect, n_bytes, is_whole=end < len(text))
+
+
+def header_of(text: str, dialect: Dialect) -> tuple[list[str], int, int]:
+    """Return the names of the columns, the number of characters before the first data record, and the header's end.
+
+    Parameters
+    ----------
+    text : str
+        Beginning of the file, decoded, without byte order mark.
+    dialect : Dialect
+
+    Returns
+    -------
+    cells : list of str
+        Of the header, of two lines joined; without a header, of the first record.
+    offset : int
+        Characters that the title lines and the header take.
+    end : int
+        Characters up to the end of the header, or of the first record; the whole text if that may be cut.
+    """
+    lines = split_lines(text)
+    offset = sum(len(line) for _, line in zip(range(dialect.skip_lines), lines, strict=False))
+    taken = 0
+
+    def counted() -> Iterator[str]:
+        nonlocal taken
+        for line in lines:
+            taken += len(line)
+            yield line
+
+    found: list[list[str]] = []
+    for row in csv.reader(counted(), **csv_options(dialect)):
+        if row:
+            found.append(row)
+        if found and len(found) >= dialect.header_lines:
+            return join_headers(found), offset + (taken if dialect.has_header else 0), offset + taken
+    return join_headers(found) if found else [], offset, len(text)
+
+
+def join_headers(lines: Sequence[Sequence[str]]) -> list[str]:
+    """Return the names of columns that one or two records tell.
+
+    Of two, a name is both of its cells. A cell of the upper record holds for the empty ones to its right that have a
+    cell below, as spreadsheets write groups of columns.
+
+    Examples
+    --------
+    >>> join_headers([["region", "2019", "", "2020"], ["", "in", "out", "in"]])
+    ['region', '2019 in', '2019 out', '2020 in']
+    """
+    if len(lines) == 1:
+        return list(lines[0])
+    upper, lower = lines
+    names = []
+    group = ""
+    for position in range(max(len(upper), len(lower))):
+        above = upper[position].strip() if position < len(upper) else ""
+        below = lower[position].strip() if position < len(lower) else ""
+        group = above or (group if below else "")
+        names.append(f"{group} {below}".strip())
+    return names
 
 
 def _options(

@@ -15,7 +15,7 @@ from dfjoin.sources.delimited import EncodingError, Layout, RaggedError
 from dfjoin.sources.encodings import SAMPLE_BYTES, encoding_doubt, name_encoding
 from dfjoin.sources.number_marks import plain_numbers
 from dfjoin.sources.roots import WHOLE_FILE_LIMIT, fingerprint_bytes
-from dfjoin.sources.sniff import reject_foreign, sniff
+from dfjoin.sources.sniff import sniff
 from dfjoin.sources.table_reader import (
     TableFile,
     TableReader,
@@ -24,6 +24,7 @@ from dfjoin.sources.table_reader import (
     encoding_of,
     open_stream,
     read_head,
+    reject_foreign,
 )
 from dfjoin.types import Dialect, GivenDialect, IndexSettings
 
@@ -56,7 +57,7 @@ def open_delimited(file: TableFile) -> TableReader:
 
     def batches_of_stream() -> Iterator[pa.RecordBatch]:
         read = delimited.stream_text(lambda: open_stream(filesystem, path), layout, wanted.columns)
-        return plain_numbers(read, layout.dialect, layout.names)
+        return plain_numbers(read, dialect, layout.names) if dialect.number_columns else read
 
     return TableReader(layout.names, dialect, batches_of_stream, mark)
 
@@ -124,7 +125,7 @@ def _read_whole(data: bytes, dialect: Dialect, wanted: WantedColumns) -> tuple[L
         wanted.check(layout.names)
         try:
             read = delimited.read_text(utf8, layout, wanted.columns)
-            return layout, list(plain_numbers(read, dialect, layout.names))
+            return layout, list(plain_numbers(read, dialect, layout.names) if dialect.number_columns else read)
         except RaggedError:
             dialect = replace(dialect, ragged=True)
             if not _is_utf8(utf8):

@@ -61,7 +61,7 @@ def fingerprint_of_delta(source: TableSource) -> int:
 
 
 def open_delta(file: TableFile) -> TableReader:
-    """Open a table, see `dfjoin.sources.table_kinds.open_table`.
+    """Open a table, see `dfjoin.sources.readers.open_table`.
 
     Notes
     -----

@@ -64,7 +64,7 @@ class _Table:
 
 
 def members_of_json(file: TableFile) -> Iterator[Member]:
-    """Find the tables of a document, see `dfjoin.sources.table_kinds.tables_of`.
+    """Find the tables of a document, see `dfjoin.sources.readers.tables_of`.
 
     Notes
     -----

@@ -59,7 +59,7 @@ def _selected(name: str, kind: str) -> str:
 
 
 def members_of_duckdb(file: TableFile) -> Iterator[Member]:
-    """Find the tables and views of a database, see `dfjoin.sources.table_kinds.tables_of`."""
+    """Find the tables and views of a database, see `dfjoin.sources.readers.tables_of`."""
     if not isinstance(file.filesystem, fs.LocalFileSystem):
         raise TableReadError("a database of DuckDB is read from a local path only; copy it here")
     reject_pointer(file.filesystem, file.path)

@@ -133,7 +133,7 @@ def fingerprint_of_iceberg(source: TableSource) -> int:
 
 
 def open_iceberg(file: TableFile) -> TableReader:
-    """Open a table, see `dfjoin.sources.table_kinds.open_table`."""
+    """Open a table, see `dfjoin.sources.readers.open_table`."""
     with _safe_reasons():
         table = _table_of(file.source)
         snapshot = _snapshot_of(table, file.source)

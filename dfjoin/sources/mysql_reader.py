@@ -163,7 +163,7 @@ def _digest(server: _MysqlServer, source: TableSource) -> int:
 
 
 def open_mysql(file: TableFile) -> TableReader:
-    """Open a table or view, see `dfjoin.sources.table_kinds.open_table`."""
+    """Open a table or view, see `dfjoin.sources.readers.open_table`."""
     source = file.source
     with with_reasons():
         server = _server_of(source.root)

@@ -214,13 +214,10 @@ def plain_numbers(
     batches : iterator of pyarrow.RecordBatch
         Text columns, some of `names`.
     dialect : Dialect
-        Tells the marks, and the columns that have such numbers. Of these, cells that are no numbers stay.
+        Tells the marks, and the columns that have such numbers, one at least. Of these, cells that are no numbers stay.
     names : sequence of str
         All columns of the file.
     """
-    if not dialect.number_columns:
-        yield from batches
-        return
     marked = {names[position] for position in dialect.number_columns if position < len(names)}
     for batch in batches:
         arrays = [

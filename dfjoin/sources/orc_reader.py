@@ -11,7 +11,7 @@ from dfjoin.sources.table_reader import TableFile, TableReader, open_typed, reje
 
 
 def open_orc(file: TableFile) -> TableReader:
-    """Open a file of ORC, see `dfjoin.sources.table_kinds.open_table`."""
+    """Open a file of ORC, see `dfjoin.sources.readers.open_table`."""
     try:
         from pyarrow import orc
     except ImportError as error:  # pyarrow of some platforms is built without it

@@ -17,7 +17,7 @@ _PARQUET_ROWS = 1 << 15
 
 
 def open_parquet(table: TableFile) -> TableReader:
-    """Open a file of Parquet, or the files of one table, see `dfjoin.sources.table_kinds.open_table`."""
+    """Open a file of Parquet, or the files of one table, see `dfjoin.sources.readers.open_table`."""
     filesystem, paths, source, wanted = table.filesystem, table.paths, table.source, table.wanted
     reject_pointer(filesystem, paths[0])
     register_pandas_types()

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
+from importlib import import_module
+from typing import Any
 
 import pyarrow as pa
 from pyarrow import fs
@@ -12,7 +14,7 @@ from pyarrow import fs
 from dfjoin.errors import MissingDependencyError, TableReadError
 from dfjoin.index.file_store import reason_of_store
 from dfjoin.sources.roots import fingerprint, fingerprints_of_parts, open_root, resolve
-from dfjoin.sources.table_kinds import KINDS, fingerprint_of, kind_of_file, reader_of
+from dfjoin.sources.table_kinds import KINDS, kind_of_file
 from dfjoin.sources.table_reader import Member, TableFile, TableReader, WantedColumns
 from dfjoin.sources.wanted_rows import RowsByKey
 from dfjoin.types import Dialect, GivenDialect, IndexSettings, TableSource
@@ -133,6 +135,16 @@ def open_appended(source: TableSource, since: int, max_columns: int) -> TableRea
     return _open(lambda: reader_of(source.format)(file))
 
 
+def reader_of(kind: str) -> Callable[..., Any]:
+    """Return the function that reads a kind: ``open_<kind>``, or ``members_of_<kind>`` of one with several tables."""
+    return function_of("members_of" if KINDS[kind].has_members else "open", kind)
+
+
+def function_of(what: str, kind: str) -> Callable[..., Any]:
+    """Return a function of the reader of a kind, as ``fingerprint_of_delta``; others begin with location, tables."""
+    return getattr(import_module(f"dfjoin.sources.{KINDS[kind].reader}"), f"{what}_{kind}")
+
+
 def _is_container(source: TableSource) -> bool:
     """Tell whether a source is one of the tables that a file holds, or such a file."""
     return bool(source.member) or KINDS[source.format].has_members
@@ -170,7 +182,7 @@ def current_fingerprint(source: TableSource) -> int:
     """
     try:
         if source.format in KINDS and KINDS[source.format].has_version:
-            return fingerprint_of(source.format)(source)
+            return function_of("fingerprint_of", source.format)(source)
         filesystem, _ = open_root(source.root.uri)
     except (pa.ArrowException, OSError, MissingDependencyError) as error:
         raise TableReadError(_reason(error)) from error

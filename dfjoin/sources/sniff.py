@@ -7,27 +7,21 @@ from __future__ import annotations
 
 import csv
 import enum
-import io
 import itertools
 import math
 import operator
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
 from dfjoin.errors import TableReadError
-from dfjoin.sources.encodings import name_encoding
+from dfjoin.sources.delimited import csv_options, split_lines
 from dfjoin.sources.number_marks import find_marks
 from dfjoin.types import Dialect, GivenDialect
 from dfjoin.values.nulls import NULL_TEXTS
 
-LFS_PREFIX = b"version https://git-lfs"
-"""How a Git LFS pointer begins."""
-
-_FIRST_CHARACTERS = 1 << 14
 _FEWEST_RECORDS, _MAX_RECORDS = 20, 100
 _MAX_PARSED_CELLS = 20_000
 """Cells that are parsed with each delimiter; 20 records at least, 100 at most."""
@@ -48,57 +42,6 @@ _DOUBTFUL = 0.9
 
 _SEPARATOR_LINE = re.compile(r'"?sep=(.)"?[ \t]*(?:\r\n?|\n)', re.IGNORECASE)
 _PREFERRED = {".tsv": "\t", ".tab": "\t", ".psv": "|"}
-_MARKUP = re.compile(rb"\s*<(?:!doctype|html|head|body|\?xml|svg|rss|feed|!--)", re.IGNORECASE)
-_MAGIC = {
-    b"PK\x03\x04": "a ZIP archive or an Excel workbook",
-    b"\xd0\xcf\x11\xe0": "an old Excel workbook",
-    b"%PDF": "a PDF document",
-    b"SQLite format 3\0": "an SQLite database",
-    b"PAR1": "a Parquet file under another name",
-    b"\x1f\x8b": "gzip content without the extension .gz",
-    b"\x28\xb5\x2f\xfd": "zstd content without the extension .zst",
-    b"\x89PNG": "a PNG image",
-    b"\xff\xd8\xff": "a JPEG image",
-}
-
-
-def reject_foreign(head: bytes) -> None:
-    """Refuse what only claims to be a table, with the true reason.
-
-    Parameters
-    ----------
-    head : bytes
-        Beginning of the file, decompressed.
-
-    Raises
-    ------
-    TableReadError
-        For an empty file, a Git LFS pointer, HTML or XML, and binary content.
-    """
-    if not head.strip(b"\xef\xbb\xbf \t\r\n"):
-        raise TableReadError("the file is empty")
-    if head.startswith(LFS_PREFIX):
-        raise TableReadError("a Git LFS pointer, not the data; fetch the file with `git lfs pull`")
-    if _MARKUP.match(head.removeprefix(b"\xef\xbb\xbf")):
-        raise TableReadError("HTML or XML, not a table")
-    for magic, what in _MAGIC.items():
-        if head.startswith(magic):
-            raise TableReadError(f"{what}, not delimited text")
-    if b"\0" in head and name_encoding(head) not in ("utf-16", "utf-16-le", "utf-16-be", "utf-32"):
-        raise TableReadError("binary content, not text")
-
-
-def split_lines(text: str) -> Iterator[str]:
-    """Iterate over physical lines with their ends: LF, CRLF or CR, and nothing else that Unicode calls one."""
-    if len(text) <= _FIRST_CHARACTERS:
-        return iter(io.StringIO(text, newline=""))
-    cut = text.rfind("\n", 0, _FIRST_CHARACTERS) + 1  # most readers want the first lines; a StringIO copies all
-    return itertools.chain.from_iterable(io.StringIO(part, newline="") for part in _parts(text, cut))
-
-
-def _parts(text: str, cut: int) -> Iterator[str]:
-    yield text[:cut]
-    yield text[cut:]
 
 
 class _Sample:
@@ -140,18 +83,6 @@ def _n_records(rows: list[list[str]]) -> int:
     """Return how many records of a text are parsed, by the width of the first ones."""
     width = max(map(len, rows[:_FEWEST_RECORDS]), default=1)
     return max(_FEWEST_RECORDS, min(_MAX_RECORDS, _MAX_PARSED_CELLS // width))
-
-
-def csv_options(dialect: Dialect) -> dict[str, Any]:
-    """Return the dialect as keyword arguments of Python's ``csv.reader``."""
-    csv.field_size_limit(2**31 - 1)
-    return {
-        "delimiter": dialect.delimiter,
-        "quotechar": dialect.quote_char or None,
-        "quoting": csv.QUOTE_MINIMAL if dialect.quote_char else csv.QUOTE_NONE,
-        "doublequote": dialect.double_quote,
-        "escapechar": dialect.escape_char or None,
-    }
 
 
 def _modal_width(rows: list[list[str]]) -> tuple[int, int]:
@@ -355,43 +286,6 @@ def _lines_before(text: str, dialect: Dialect, n_records: int) -> int:
         if n_records == 0:
             break
     return reader.line_num
-
-
-def header_of(text: str, dialect: Dialect) -> tuple[list[str], int, int]:
-    """Return the names of the columns, the number of characters before the first data record, and the header's end.
-
-    Parameters
-    ----------
-    text : str
-        Beginning of the file, decoded, without byte order mark.
-    dialect : Dialect
-
-    Returns
-    -------
-    cells : list of str
-        Of the header, of two lines joined; without a header, of the first record.
-    offset : int
-        Characters that the title lines and the header take.
-    end : int
-        Characters up to the end of the header, or of the first record; the whole text if that may be cut.
-    """
-    lines = split_lines(text)
-    offset = sum(len(line) for _, line in zip(range(dialect.skip_lines), lines, strict=False))
-    taken = 0
-
-    def counted() -> Iterator[str]:
-        nonlocal taken
-        for line in lines:
-            taken += len(line)
-            yield line
-
-    found: list[list[str]] = []
-    for row in csv.reader(counted(), **csv_options(dialect)):
-        if row:
-            found.append(row)
-        if found and len(found) >= dialect.header_lines:
-            return join_headers(found), offset + (taken if dialect.has_header else 0), offset + taken
-    return join_headers(found) if found else [], offset, len(text)
 
 
 # Which of the first records of a delimited text are titles, which name the columns, and which are data ------
@@ -632,27 +526,3 @@ def _are_labels(cells: list[str]) -> bool:
         return True
     steps = {b - a for a, b in zip(numbers, numbers[1:], strict=False)}
     return len(numbers) > 2 and len(steps) == 1 and steps != {0}
-
-
-def join_headers(lines: Sequence[Sequence[str]]) -> list[str]:
-    """Return the names of columns that one or two records tell.
-
-    Of two, a name is both of its cells. A cell of the upper record holds for the empty ones to its right that have a
-    cell below, as spreadsheets write groups of columns.
-
-    Examples
-    --------
-    >>> join_headers([["region", "2019", "", "2020"], ["", "in", "out", "in"]])
-    ['region', '2019 in', '2019 out', '2020 in']
-    """
-    if len(lines) == 1:
-        return list(lines[0])
-    upper, lower = lines
-    names = []
-    group = ""
-    for position in range(max(len(upper), len(lower))):
-        above = upper[position].strip() if position < len(upper) else ""
-        below = lower[position].strip() if position < len(lower) else ""
-        group = above or (group if below else "")
-        names.append(f"{group} {below}".strip())
-    return names

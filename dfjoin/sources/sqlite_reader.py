@@ -122,7 +122,7 @@ def fingerprint_of_sqlite(source: TableSource) -> int:
 
 
 def members_of_sqlite(file: TableFile) -> Iterator[Member]:
-    """Find the tables and views of a database, see `dfjoin.sources.table_kinds.tables_of`."""
+    """Find the tables and views of a database, see `dfjoin.sources.readers.tables_of`."""
     if not isinstance(file.filesystem, fs.LocalFileSystem):
         raise TableReadError("a database of SQLite is read from a local path only; copy it here")
     reject_pointer(file.filesystem, file.path)

@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache
-from importlib import import_module
 from importlib.util import find_spec
-from typing import Any
 
 from dfjoin.sources.directory_tree import Directory, ListedFile
-from dfjoin.types import Root, TableSource
 
 
 @dataclass(frozen=True)
@@ -172,30 +168,6 @@ def _is_installed(library: str) -> bool:
         return find_spec(library) is not None
     except ImportError:
         return False
-
-
-def reader_of(kind: str) -> Callable[..., Any]:
-    """Return the function that reads a kind: ``open_<kind>``, or ``members_of_<kind>`` of one with several tables."""
-    return _function_of(kind, "members_of" if KINDS[kind].has_members else "open")
-
-
-def fingerprint_of(kind: str) -> Callable[[TableSource], int]:
-    """Return the function ``fingerprint_of_<kind>`` of a kind that has versions."""
-    return _function_of(kind, "fingerprint_of")
-
-
-def tables_of_database(root: Root, kind: TableKind) -> Iterator[TableSource]:
-    """List the tables of a database, by its ``tables_of_<kind>``."""
-    yield from _function_of(kind.name, "tables_of")(root)
-
-
-def location_of_database(given: str | Callable[[], str], kind: TableKind) -> str:
-    """Return the URI of a database without what is secret, by its ``location_of_<kind>``; `given` may return it."""
-    return _function_of(kind.name, "location_of")(given)
-
-
-def _function_of(kind: str, what: str) -> Callable[..., Any]:
-    return getattr(import_module(f"dfjoin.sources.{KINDS[kind].reader}"), f"{what}_{kind}")
 
 
 def kind_of_scheme(uri: str) -> TableKind | None:

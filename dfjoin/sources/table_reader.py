@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import lzma
+import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -19,7 +20,6 @@ from dfjoin.sources.declared_keys import DeclaredKeys
 from dfjoin.sources.delimited import max_columns_error
 from dfjoin.sources.encodings import SAMPLE_BYTES, name_encoding
 from dfjoin.sources.roots import fingerprint
-from dfjoin.sources.sniff import LFS_PREFIX, reject_foreign
 from dfjoin.sources.wanted_rows import RowsByKey
 from dfjoin.types import Dialect, GivenDialect, TableSource
 from dfjoin.values.cells import workable_batch
@@ -28,6 +28,22 @@ from dfjoin.values.header_meaning import clean_names
 _CODECS = {"gz": "gzip", "zst": "zstd", "bz2": "bz2"}
 _XZ_MEMORY = 256 << 20
 """Memory that the dictionary of an ``.xz`` file may take; ``xz -9`` asks for 65 MiB."""
+
+_LFS_PREFIX = b"version https://git-lfs"
+"""How a Git LFS pointer begins."""
+
+_MARKUP = re.compile(rb"\s*<(?:!doctype|html|head|body|\?xml|svg|rss|feed|!--)", re.IGNORECASE)
+_MAGIC = {
+    b"PK\x03\x04": "a ZIP archive or an Excel workbook",
+    b"\xd0\xcf\x11\xe0": "an old Excel workbook",
+    b"%PDF": "a PDF document",
+    b"SQLite format 3\0": "an SQLite database",
+    b"PAR1": "a Parquet file under another name",
+    b"\x1f\x8b": "gzip content without the extension .gz",
+    b"\x28\xb5\x2f\xfd": "zstd content without the extension .zst",
+    b"\x89PNG": "a PNG image",
+    b"\xff\xd8\xff": "a JPEG image",
+}
 
 
 class NotAppended(Exception):
@@ -317,9 +333,35 @@ def encoding_of(data: bytes) -> str:
     return name_encoding(data[:SAMPLE_BYTES], is_whole=len(data) <= SAMPLE_BYTES)
 
 
+def reject_foreign(head: bytes) -> None:
+    """Refuse what only claims to be a table, with the true reason.
+
+    Parameters
+    ----------
+    head : bytes
+        Beginning of the file, decompressed.
+
+    Raises
+    ------
+    TableReadError
+        For an empty file, a Git LFS pointer, HTML or XML, and binary content.
+    """
+    if not head.strip(b"\xef\xbb\xbf \t\r\n"):
+        raise TableReadError("the file is empty")
+    if head.startswith(_LFS_PREFIX):
+        raise TableReadError("a Git LFS pointer, not the data; fetch the file with `git lfs pull`")
+    if _MARKUP.match(head.removeprefix(b"\xef\xbb\xbf")):
+        raise TableReadError("HTML or XML, not a table")
+    for magic, what in _MAGIC.items():
+        if head.startswith(magic):
+            raise TableReadError(f"{what}, not delimited text")
+    if b"\0" in head and name_encoding(head) not in ("utf-16", "utf-16-le", "utf-16-be", "utf-32"):
+        raise TableReadError("binary content, not text")
+
+
 def reject_pointer(filesystem: fs.FileSystem, path: str) -> None:
     """Refuse a Git LFS pointer that stands for a file of another format."""
     with filesystem.open_input_stream(path, compression=None) as stream:
         head = stream.read(64)
-    if head.startswith(LFS_PREFIX):
+    if head.startswith(_LFS_PREFIX):
         reject_foreign(head)

@@ -17,8 +17,8 @@ import pyarrow.compute as pc
 
 from dfjoin._optional import import_optional
 from dfjoin.errors import TableReadError
-from dfjoin.sources.delimited import max_columns_error
-from dfjoin.sources.sniff import CellKind, HeaderRows, find_header, join_headers, kind_of_cell
+from dfjoin.sources.delimited import join_headers, max_columns_error
+from dfjoin.sources.sniff import CellKind, HeaderRows, find_header, kind_of_cell
 from dfjoin.sources.table_reader import Member, TableFile, TableReader, reject_pointer, with_reasons
 from dfjoin.types import Dialect
 from dfjoin.values.header_meaning import clean_names
@@ -44,7 +44,7 @@ _FAR_ADDRESS = r"\sr\s*=\s*[\"'](?:[A-Za-z]{3}|[B-Zb-z][A-Za-z]|[A-Za-z]{0,2}\d{
 
 
 def members_of_workbook(file: TableFile) -> Iterator[Member]:
-    """Find the tables of a workbook, see `dfjoin.sources.table_kinds.tables_of`.
+    """Find the tables of a workbook, see `dfjoin.sources.readers.tables_of`.
 
     Notes
     -----

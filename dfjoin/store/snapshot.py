@@ -17,7 +17,7 @@ from dfjoin.index.mirror import index_path, index_uri, mirror_of
 from dfjoin.index.segment import Segment, SegmentPool
 from dfjoin.sources.database_server import uri_of
 from dfjoin.sources.roots import catalogued_source, open_root
-from dfjoin.sources.table_kinds import kind_of_scheme, location_of_database
+from dfjoin.sources.table_kinds import kind_of_scheme
 from dfjoin.types import IndexSettings, Root, TableSource
 
 
@@ -56,7 +56,9 @@ def _without_credentials(location: Any) -> str:
     uri = uri_of(location) if callable(location) else location
     kind = kind_of_scheme(uri) if isinstance(uri, str) else None
     if kind is not None and not kind.endings:
-        return location_of_database(location, kind)
+        from dfjoin.sources.readers import function_of  # brings the kernels, which opening an index needs not
+
+        return function_of("location_of", kind.name)(location)
     checked = check.check_path(location, "roots")
     if checked != check.strip_credentials(checked):
         open_root(checked)

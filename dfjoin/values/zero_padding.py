@@ -92,8 +92,6 @@ def strip_zeros(values: ValueSet, width: int, settings: IndexSettings) -> ValueS
     return respell(values, out, offsets, settings)
 
 
-def respell_zeros(values: ValueSet, pad: int | None, settings: IndexSettings) -> ValueSet:
-    """Write zeros in front of integers up to `pad` digits; read texts of −`pad` digits without theirs; or leave all."""
-    if pad is None:
-        return values
+def respell_zeros(values: ValueSet, pad: int, settings: IndexSettings) -> ValueSet:
+    """Write zeros in front of integers up to `pad` digits, or read texts of −`pad` digits without theirs."""
     return pad_integers(values, pad, settings) if pad > 0 else strip_zeros(values, -pad, settings)

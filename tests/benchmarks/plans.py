@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 
 import dfjoin
-from dfjoin.kernels.lists.mergelist import gather_groups
+from dfjoin.kernels.lists.vocabulary import gather_groups
 from dfjoin.search.exact.posting_lists import Query, match_tokens
 from dfjoin.search.exact.searcher import run_plan, searcher_of
 from dfjoin.search.query import make_query

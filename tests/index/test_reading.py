@@ -6,7 +6,7 @@ import pytest
 from dfjoin.errors import IndexCorruptedError
 from dfjoin.index.segment import reading
 from dfjoin.kernels.damage import DamagedArraysError
-from dfjoin.kernels.lists.mergelist import gather_groups
+from dfjoin.kernels.lists.vocabulary import gather_groups
 
 REMEDY = "call dfjoin.repair, or build the index again"
 

@@ -10,7 +10,6 @@ from dfjoin.kernels.lists.mergelist import (
     collect_lists,
     count_lists,
     count_lists_met,
-    gather_groups,
     select_top,
     select_top_of_all,
     sum_sets,
@@ -48,20 +47,6 @@ class Counting:
             count_lists(self.lists, self.postings, self.tally)
         else:
             self.n_met = count_lists_met(self.lists, self.postings, self.tally, self.n_met)
-
-
-@given(st.lists(st.integers(-1, 4), max_size=40))
-def test_tokens_are_replaced_by_their_groups_and_absent_ones_stay(tokens):
-    group = [4, 0, 8, 1, 0]
-    found = np.array(tokens, np.int64)
-    gather_groups(found, np.array(group, np.uint32), 9)
-    assert found.tolist() == [-1 if t < 0 else group[t] for t in tokens]
-
-
-@pytest.mark.parametrize("tokens", [[2], [0, -1, 2, 1], [-1] * 20 + [2]])
-def test_a_group_outside_the_segment_is_reported(tokens):
-    with pytest.raises(DamagedArraysError):
-        gather_groups(np.array(tokens, np.int64), np.array([1, 3, 4], np.uint32), 4)
 
 
 @given(GROUPS, st.booleans())

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from dfjoin.kernels.damage import DamagedArraysError
 from dfjoin.kernels.lists.postings import build_directory
-from dfjoin.kernels.lists.vocabulary import NOT_FOUND, ValueSlots, enter_values, find_numbers, find_tokens
+from dfjoin.kernels.lists.vocabulary import ValueSlots, enter_values, find_numbers, find_tokens, gather_groups
 from dfjoin.kernels.records import Dictionary, as_read_only
 from tests.kernels.packing import pack
 
@@ -24,7 +24,7 @@ def look_up(query, vocabulary, hash_of, bits=3):
     dictionary = Dictionary(build_directory(token_hash, bits), token_hash, value_offsets, value_bytes)
     tokens = np.empty(len(query), np.int64)
     find_tokens(hashes, offsets, data, dictionary, tokens)
-    return [None if t == NOT_FOUND else ranked[t] for t in tokens]
+    return [None if t == -1 else ranked[t] for t in tokens]
 
 
 def find(query, held, hash_of):
@@ -36,7 +36,7 @@ def find(query, held, hash_of):
     enter_values(held_hashes, slots)
     numbers = np.empty(len(query), np.int64)
     find_numbers(hashes, offsets, data, ValueSlots(as_read_only(slots), held_offsets, held_data), numbers)
-    return [None if n == NOT_FOUND else held[n] for n in numbers]
+    return [None if n == -1 else held[n] for n in numbers]
 
 
 @pytest.mark.parametrize(
@@ -85,3 +85,17 @@ def test_bounds_outside_the_vocabulary_are_reported(bad):
     dictionary = Dictionary(build_directory(token_hash, 3), token_hash, value_offsets, data)
     with pytest.raises(DamagedArraysError):
         find_tokens(token_hash, offsets, data, dictionary, np.empty(1, np.int64))
+
+
+@given(st.lists(st.integers(-1, 4), max_size=40))
+def test_tokens_are_replaced_by_their_groups_and_absent_ones_stay(tokens):
+    group = [4, 0, 8, 1, 0]
+    found = np.array(tokens, np.int64)
+    gather_groups(found, np.array(group, np.uint32), 9)
+    assert found.tolist() == [-1 if t < 0 else group[t] for t in tokens]
+
+
+@pytest.mark.parametrize("tokens", [[2], [0, -1, 2, 1], [-1] * 20 + [2]])
+def test_a_group_outside_the_segment_is_reported(tokens):
+    with pytest.raises(DamagedArraysError):
+        gather_groups(np.array(tokens, np.int64), np.array([1, 3, 4], np.uint32), 4)

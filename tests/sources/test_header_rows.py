@@ -2,7 +2,8 @@
 
 import pytest
 
-from dfjoin.sources.sniff import CellKind, find_header, join_headers, kind_of_cell
+from dfjoin.sources.delimited import join_headers
+from dfjoin.sources.sniff import CellKind, find_header, kind_of_cell
 
 
 def found(text, given=None):

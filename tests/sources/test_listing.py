@@ -9,11 +9,11 @@ import dfjoin
 from dfjoin.errors import InvalidParameterError, InvalidTypeError
 from dfjoin.sources import roots, table_kinds
 from dfjoin.sources.listing import Listing, list_tables
-from dfjoin.sources.readers import open_table
+from dfjoin.sources.readers import open_table, reader_of
 from dfjoin.sources.roots import (
     resolve,
 )
-from dfjoin.sources.table_kinds import KINDS, kind_of_file, reader_of
+from dfjoin.sources.table_kinds import KINDS, kind_of_file
 from dfjoin.types import Root
 
 LINK_LEADS_OUT = "a link that leads out of the root; give the place it leads to as a root of its own"

@@ -8,8 +8,10 @@ from hypothesis import strategies as st
 
 from dfjoin.errors import TableReadError
 from dfjoin.sources import sniff as module
+from dfjoin.sources.delimited import header_of, split_lines
 from dfjoin.sources.encodings import name_encoding
-from dfjoin.sources.sniff import header_of, reject_foreign, sniff, split_lines
+from dfjoin.sources.sniff import sniff
+from dfjoin.sources.table_reader import reject_foreign
 from dfjoin.types import Dialect
 
 

@@ -424,7 +424,8 @@ class LakeCandidates:
             aggregate = {name: rule for name, rule in aggregate.items() if name in table.column_names}
         relation = context.relation_of(row)
         is_near = distance_relation(relation) is not None  # else keys are equal, or name the same things
-        if is_near or self._context.params.mode not in NEAR_MODES:
+        has_partners = self.options.partners is not None or self.options.min_margin is not None
+        if has_partners and (is_near or self._context.params.mode not in NEAR_MODES):
             relation = with_partners(relation, self.options.partners, self.options.min_margin)
         if is_near:
             is_bounded = context.params.radius is not None

@@ -12,40 +12,7 @@ AHEAD = 4  # lists that are prefetched before they are read
 _MAX_PREFETCHED = 256  # postings of each: the machine itself reads ahead in what is longer
 _LINE = 16  # postings to a cache line
 _BLOCK = 64  # columns passed over together
-_TOKENS_AHEAD = 16
 _ENTRIES_AHEAD = 16
-
-
-@njit_lean
-def gather_groups(tokens, group, n_groups):
-    """Replace each token by its group, in place; tokens that are -1 stay -1.
-
-    Parameters
-    ----------
-    tokens : ndarray of int64, shape (n,)
-        Changed.
-    group : ndarray of uint32, shape (n_tokens,)
-    n_groups : int
-        Groups of the segment.
-
-    Raises
-    ------
-    DamagedArraysError
-        If `group` holds a larger number.
-
-    Notes
-    -----
-    O(n).
-    """
-    n = tokens.shape[0]
-    for i in range(n):
-        ahead = i + _TOKENS_AHEAD
-        if ahead < n and tokens[ahead] >= 0:
-            prefetch(group, tokens[ahead])
-        if tokens[i] >= 0:
-            tokens[i] = np.int64(group[tokens[i]])
-            if tokens[i] >= n_groups:
-                raise DamagedArraysError
 
 
 @njit_lean

@@ -11,10 +11,8 @@ from dfjoin.kernels.damage import DamagedArraysError
 from dfjoin.kernels.hashing import equal_bytes
 from dfjoin.kernels.numba._compile import njit_inner, njit_lean, prefetch
 
-NOT_FOUND = np.int64(-1)
-"""Token of a value that the vocabulary does not hold."""
-
 _BLOCK = 32
+_TOKENS_AHEAD = 16
 _UPPER = np.uint64(0xFFFFFFFF00000000)
 _LOWER = np.uint64(0x00000000FFFFFFFF)
 
@@ -33,7 +31,7 @@ def find_tokens(hashes, offsets, data, dictionary, tokens):
     dictionary : Dictionary
         Its bytes are 8 more than used.
     tokens : ndarray of int64, shape (n,)
-        Receives the token of each value, or `NOT_FOUND`. Equal hashes are told apart by their bytes.
+        Receives the token of each value, -1 for none. Equal hashes are told apart by their bytes.
 
     Raises
     ------
@@ -95,6 +93,38 @@ def find_tokens(hashes, offsets, data, dictionary, tokens):
                 token += 1
 
 
+@njit_lean
+def gather_groups(tokens, group, n_groups):
+    """Replace each token by its group, in place; tokens that are -1 stay -1.
+
+    Parameters
+    ----------
+    tokens : ndarray of int64, shape (n,)
+        Changed.
+    group : ndarray of uint32, shape (n_tokens,)
+    n_groups : int
+        Groups of the segment.
+
+    Raises
+    ------
+    DamagedArraysError
+        If `group` holds a larger number.
+
+    Notes
+    -----
+    O(n).
+    """
+    n = tokens.shape[0]
+    for i in range(n):
+        ahead = i + _TOKENS_AHEAD
+        if ahead < n and tokens[ahead] >= 0:
+            prefetch(group, tokens[ahead])
+        if tokens[i] >= 0:
+            tokens[i] = np.int64(group[tokens[i]])
+            if tokens[i] >= n_groups:
+                raise DamagedArraysError
+
+
 class ValueSlots(NamedTuple):
     """Distinct values in memory: `slots` as `enter_values` fills them, and where the bytes of each lie."""
 
@@ -141,7 +171,7 @@ def find_numbers(hashes, offsets, data, held, numbers):
         The values that are looked up, packed.
     held : ValueSlots
     numbers : ndarray of int64, shape (n,)
-        Receives the number of each value, or `NOT_FOUND`. Equal hashes are told apart by their bytes.
+        Receives the number of each value, -1 for none. Equal hashes are told apart by their bytes.
 
     Notes
     -----

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dfjoin.index.segment import Segment, reading
-from dfjoin.kernels.lists.mergelist import gather_groups
+from dfjoin.kernels.lists.vocabulary import gather_groups
 from dfjoin.kernels.records import as_read_only
 from dfjoin.search.exact.costs import READ_COSTS
 from dfjoin.search.exact.josie.josie_plans import probe_lists, run_josie
