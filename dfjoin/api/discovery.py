@@ -107,34 +107,14 @@ def discover_joinable(
     >>> pd.DataFrame({"land": ["Frence"]}).discover_joinable("land", lake, mode="fuzzy", radius=0.3)["matched"].item()
     1
     """
+    given = {name: value for name, value in locals().items() if name not in ("df", "on", "lake")}  # before other names
+
     from dfjoin.frames.given_frame import frame_of
     from dfjoin.lake import refuse_swapped, resolve_lake
     from dfjoin.search.discover import discover
     from dfjoin.search.params import search_params
 
-    params = search_params(
-        mode=mode,
-        k=k,
-        threshold=threshold,
-        rank=rank,
-        min_score=min_score,
-        families=families,
-        weighted=weighted,
-        tables=tables,
-        exclude=exclude,
-        kinds=kinds,
-        plan=plan,
-        verify=verify,
-        pad=pad,
-        dayfirst=dayfirst,
-        recall=recall,
-        progressive=progressive,
-        aliases=aliases,
-        radius=radius,
-        radius_unit=radius_unit,
-        metric=metric,
-        count=count,
-    )
+    params = search_params(**given)
     df = frame_of(df)
     columns = getattr(df, "columns", ())
     if not (isinstance(on, str) and on in columns):
@@ -207,27 +187,12 @@ def discover_joinable_batch(
     0          one        2          1.0
     1          two        2          0.5
     """
+    own = ("columns", "lake", "n_threads")
+    given = {name: value for name, value in locals().items() if name not in (*own, "own")}
+
     from dfjoin.lake import resolve_lake
     from dfjoin.search.discover import discover_batch
     from dfjoin.search.params import search_params
 
-    params = search_params(
-        mode=mode,
-        k=k,
-        threshold=threshold,
-        rank=rank,
-        min_score=min_score,
-        families=families,
-        weighted=weighted,
-        tables=tables,
-        exclude=exclude,
-        kinds=kinds,
-        plan=plan,
-        verify=verify,
-        recall=recall,
-        radius=radius,
-        radius_unit=radius_unit,
-        metric=metric,
-        count=count,
-    )
+    params = search_params(**given)
     return discover_batch(columns, resolve_lake(lake).snapshot, params, n_threads)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from dfjoin.cli.command import add_command, add_reading_options
+from dfjoin.cli.command import add_command, add_reading_options, arguments_of
 from dfjoin.cli.output import show_index
 
 _BUILD_HELP = """\
@@ -24,12 +24,13 @@ _DIALECT_OPTIONS = {
     "header": "lines of CSV files that name the columns: 0, 1 or 2",
     "encoding": "encoding of CSV files",
 }
+_SETTINGS = ("samples", "permutations", "keep_sets", "row_signatures", "patterns")
 _ESCAPES = {"tab": "\t", "\\t": "\t"}
 
 
 def add_build_command(commands: Any) -> None:
     """Add ``dfjoin build`` to the commands."""
-    parser = add_command(commands, "build", _BUILD_HELP, _build)
+    parser = add_command(commands, "build", _BUILD_HELP, _build, has_index=False)
     parser.add_argument("source", help="directory, glob or file of tables")
     parser.add_argument("index", help="directory of the index, by custom NAME.dfjoin")
     parser.add_argument("--if-exists", choices=("error", "replace", "add"), default="error")
@@ -49,13 +50,19 @@ def add_build_command(commands: Any) -> None:
     parser.add_argument(
         "--drop-sets",
         action="store_false",
+        default=None,
         dest="keep_sets",
         help="keep the signatures of large columns alone, for lsh",
     )
     parser.add_argument(
-        "--row-signatures", action="store_true", help="keep rows, for keys of several columns that are found at once"
+        "--row-signatures",
+        action="store_true",
+        default=None,
+        help="keep rows, for keys of several columns that are found at once",
     )
-    parser.add_argument("--patterns", action="store_true", help="index pieces of values, for discover --mode transform")
+    parser.add_argument(
+        "--patterns", action="store_true", default=None, help="index pieces of values, for discover --mode transform"
+    )
     parser.add_argument("--embedder", help="ngrams, fasttext or the file of a model: vectors for --mode embedding")
 
 
@@ -76,35 +83,10 @@ def _by_pattern(values: list[str] | None) -> dict[str, Any] | None:
 def _build(options: argparse.Namespace) -> int:
     from dfjoin.api import build_lake
 
-    settings: dict[str, Any] = {}
+    given = arguments_of(build_lake, options)
+    given |= {name: _by_pattern(given[name]) for name in _DIALECT_OPTIONS}
+    settings = {name: value for name in _SETTINGS if (value := getattr(options, name)) is not None}
     if options.null_spellings is not None:
         settings["null_spellings"] = ["", *options.null_spellings]
-    if options.samples is not None:
-        settings["samples"] = options.samples
-    if options.permutations is not None:
-        settings["permutations"] = options.permutations
-    if not options.keep_sets:
-        settings["keep_sets"] = False
-    if options.row_signatures:
-        settings["row_signatures"] = True
-    if options.patterns:
-        settings["patterns"] = True
-    lake = build_lake(
-        options.source,
-        options.index,
-        if_exists=options.if_exists,
-        engine=options.engine,
-        workers=options.workers,
-        tables=options.tables,
-        columns=options.columns,
-        exclude=options.exclude,
-        delimiter=_by_pattern(options.delimiter),
-        decimal=_by_pattern(options.decimal),
-        header=_by_pattern(options.header),
-        encoding=_by_pattern(options.encoding),
-        embedder=options.embedder,
-        settings=settings or None,
-        on_error=options.on_error,
-        progress=options.progress,
-    )
+    lake = build_lake(**given, settings=settings or None)
     return show_index(lake, options.json)

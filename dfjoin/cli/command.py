@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import argparse
 import difflib
+import inspect
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, NoReturn
 
 _SETTINGS = re.compile(r"""settings=\{["'](\w+)["']: ([^{}]*)\}|`settings\['(\w+)'\]`""")
@@ -35,8 +36,8 @@ class Parser(argparse.ArgumentParser):
         return ""
 
 
-def add_command(commands: Any, name: str, text: str, run: Any) -> argparse.ArgumentParser:
-    """Add a command with its help and ``--json``."""
+def add_command(commands: Any, name: str, text: str, run: Any, *, has_index: bool = True) -> argparse.ArgumentParser:
+    """Add a command with its help and ``--json``; its first argument is an index, where it has one."""
     parser = commands.add_parser(
         name,
         help=text.partition("\n")[0],
@@ -45,6 +46,8 @@ def add_command(commands: Any, name: str, text: str, run: Any) -> argparse.Argum
     )
     parser.set_defaults(run=run, command=name)
     parser.add_argument("--json", action="store_true", help="write JSON, for programs")
+    if has_index:
+        parser.add_argument("index", help="directory of the index")
     return parser
 
 
@@ -88,6 +91,12 @@ def add_spelling_options(parser: argparse.ArgumentParser) -> None:
         default=None,
         help="names of one thing in other languages and codes are equal",
     )
+
+
+def arguments_of(function: Callable[..., Any], options: argparse.Namespace) -> dict[str, Any]:
+    """Return the options that are arguments of a function or method: those whose ``dest`` is the argument's name."""
+    known = inspect.signature(function).parameters
+    return {name: value for name, value in vars(options).items() if name in known}
 
 
 def one_or_all(values: list[str] | None) -> Any:

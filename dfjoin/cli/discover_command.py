@@ -5,7 +5,14 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from dfjoin.cli.command import add_command, add_format, add_search_options, add_spelling_options, one_or_all
+from dfjoin.cli.command import (
+    add_command,
+    add_format,
+    add_search_options,
+    add_spelling_options,
+    arguments_of,
+    one_or_all,
+)
 from dfjoin.cli.output import print_json, print_table, print_text, read_frame
 from dfjoin.errors import InvalidParameterError
 
@@ -23,7 +30,6 @@ Without --on, every column of text, integers or dates is tried in turn."""
 def add_discover_command(commands: Any) -> None:
     """Add ``dfjoin discover`` to the commands."""
     parser = add_command(commands, "discover", _DISCOVER_HELP, _discover)
-    parser.add_argument("index", help="directory of the index")
     parser.add_argument("table", help="your table: a file that a lake may have; - for CSV on standard input")
     parser.add_argument("--on", action="append", help="column to search with; repeat for a composite key")
     add_search_options(parser)
@@ -58,31 +64,8 @@ def _discover(options: argparse.Namespace) -> int:
     from dfjoin.api import discover_joinable
 
     df = read_frame(options.table)
-    hits = discover_joinable(
-        df,
-        one_or_all(options.on),
-        options.index,
-        mode=options.mode,
-        verify=options.verify,
-        recall=options.recall,
-        k=options.k,
-        threshold=options.threshold,
-        rank=options.rank,
-        min_score=options.min_score,
-        families=options.families,
-        weighted=options.weighted,
-        tables=options.tables,
-        exclude=options.exclude,
-        kinds=options.kinds,
-        plan=options.plan,
-        pad=options.pad,
-        dayfirst=options.dayfirst,
-        aliases=options.aliases,
-        radius=options.radius,
-        radius_unit=options.radius_unit,
-        metric=options.metric,
-        count=options.count,
-    )
+    given = {**arguments_of(discover_joinable, options), "on": one_or_all(options.on)}
+    hits = discover_joinable(df, lake=options.index, **given)
     if options.explain is not None:
         if not 0 <= options.explain < len(hits):
             found = f"{len(hits)} results, from 0" if len(hits) else f"no result: {hits!r}"

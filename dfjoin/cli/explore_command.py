@@ -22,7 +22,7 @@ it: who has the address may see the lake and every table that was brought."""
 
 def add_explore_command(commands: Any) -> None:
     """Add the command to a parser."""
-    parser = add_command(commands, "explore", _EXPLORE_HELP, _explore)
+    parser = add_command(commands, "explore", _EXPLORE_HELP, _explore, has_index=False)
     parser.add_argument("source", metavar="index", help="directory of the index, or of tables")
     parser.add_argument("df", metavar="table", nargs="?", help="your table: a file that a lake may have")
     parser.add_argument("--host", default="127.0.0.1", help="address to listen on (default 127.0.0.1, this machine)")

@@ -25,7 +25,6 @@ _PICTURES = (".png", ".svg", ".pdf")
 def add_graph_command(commands: Any) -> None:
     """Add the command to a parser."""
     parser = add_command(commands, "graph", _GRAPH_HELP, _graph)
-    parser.add_argument("index", help="directory of the index")
     parser.add_argument(
         "--threshold", type=float, default=0.9, help="share of the values that the key holds (default 0.9)"
     )

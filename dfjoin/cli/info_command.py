@@ -23,7 +23,6 @@ Show what an index holds: versions, tables, columns, what was skipped and why.
 def add_info_command(commands: Any) -> None:
     """Add ``dfjoin info`` to the commands."""
     parser = add_command(commands, "info", _INFO_HELP, _info)
-    parser.add_argument("index", help="directory of the index")
     parser.add_argument("--tables", action="store_true", help="list the tables")
     parser.add_argument("--columns", action="store_true", help="list the columns with their profiles")
     parser.add_argument("--skipped", action="store_true", help="list what was skipped and why")

@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from dfjoin.cli.command import add_command, add_search_options, add_spelling_options, one_or_all
+from dfjoin.cli.command import add_command, add_search_options, add_spelling_options, arguments_of, one_or_all
 from dfjoin.cli.output import check_output, print_text, read_frame, read_typed, to_json, write_frame
 from dfjoin.errors import InvalidParameterError
 from dfjoin.search.params import MODES
@@ -29,7 +29,7 @@ begin with =, which a spreadsheet reads as formulas: import a table of others th
 
 def add_join_command(commands: Any) -> None:
     """Add ``dfjoin join`` to the commands."""
-    parser = add_command(commands, "join", _JOIN_HELP, _join)
+    parser = add_command(commands, "join", _JOIN_HELP, _join, has_index=False)
     parser.add_argument("table", help="your table: a file that a lake may have; - for CSV on standard input")
     parser.add_argument("other", help="an index, or another table")
     parser.add_argument("-o", "--output", help="where to write: .csv, .tsv, .parquet, .jsonl; CSV to standard output")
@@ -71,7 +71,9 @@ def _add_relation_options(parser: argparse.ArgumentParser) -> None:
         metavar=("LEFT", "RIGHT"),
         help="values that belong together, to learn from; may be repeated",
     )
-    parser.add_argument("--indicator", action="store_true", help="say for each row whether and how it was matched")
+    parser.add_argument(
+        "--indicator", action="store_true", default=None, help="say for each row whether and how it was matched"
+    )
 
 
 def _join(options: argparse.Namespace) -> int:
@@ -79,38 +81,19 @@ def _join(options: argparse.Namespace) -> int:
 
     check_output(options.output)
     df = read_frame(options.table)
-    chosen: dict[str, Any] = {"how": options.how, "max_expansion": options.max_expansion}
-    for name, value in (
-        ("on", one_or_all(options.on)),
-        ("right_on", one_or_all(options.right_on)),
-        ("mode", options.mode),
-        ("k", options.k),
-        ("threshold", options.threshold),
-        ("min_score", options.min_score),
-        ("tables", options.tables),
-        ("exclude", options.exclude),
-        ("columns", options.columns),
-        ("transform", options.transform),
-        ("fuzzy", options.fuzzy),
-        ("precision", options.precision),
-        ("examples", None if options.examples is None else [tuple(pair) for pair in options.examples]),
-        ("indicator", options.indicator or None),
-        ("pad", options.pad),
-        ("dayfirst", options.dayfirst),
-        ("aliases", options.aliases),
-        ("on_stale", options.on_stale),
-        ("on_no_match", options.on_no_match),
-    ):
-        if value is not None:
-            chosen[name] = value
+    given = arguments_of(auto_join, options) | {"on": one_or_all(options.on), "right_on": one_or_all(options.right_on)}
+    apart = ("other", "aggregate", "plan")
+    chosen = {name: value for name, value in given.items() if value is not None and name not in apart}
+    if options.examples is not None:
+        chosen["examples"] = [tuple(pair) for pair in options.examples]
     if options.aggregate is None:
         chosen["aggregate"] = None
     if options.plan:
         own = ("on_stale", "on_no_match")
-        given = [f"`{n}`" for n, value in chosen.items() if n not in own and value not in ("left", 10.0)]
-        if given:
+        others = [f"`{n}`" for n, value in chosen.items() if n not in own and value not in ("left", 10.0)]
+        if others:
             raise InvalidParameterError(
-                f"`--plan` brings every choice with it, got {', '.join(given)} too; leave it out"
+                f"`--plan` brings every choice with it, got {', '.join(others)} too; leave it out"
             )
         plan = _plan(options.plan)
         if _is_index(options.other):

@@ -25,12 +25,10 @@ _SHOWN = ("column", "kind", "n_null", "cardinality", "min", "max", "samples")
 def add_look_up_commands(commands: Any) -> None:
     """Add the commands to a parser."""
     parser = add_command(commands, "search", _SEARCH_HELP, _search)
-    parser.add_argument("index", help="directory of the index")
     parser.add_argument("words", nargs="+", help="words to look for")
     parser.add_argument("-k", type=int, default=10, help="most tables (default 10)")
     add_format(parser)
     parser = add_command(commands, "show", _SHOW_HELP, _show)
-    parser.add_argument("index", help="directory of the index")
     parser.add_argument("name", metavar="table", help="name of the table, as search and discover print it")
     add_format(parser)
 

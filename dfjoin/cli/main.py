@@ -109,7 +109,7 @@ def _parsers() -> tuple[Parser, dict[str, Parser]]:
     add_graph_command(commands)
     add_explore_command(commands)
     add_maintenance_commands(commands)
-    parser_of_warmup = add_command(commands, "warmup", _WARMUP_HELP, _warmup)
+    parser_of_warmup = add_command(commands, "warmup", _WARMUP_HELP, _warmup, has_index=False)
     parser_of_warmup.add_argument("--portable", action="store_true", help="into the package, for many processors")
     return parser, commands.choices
 

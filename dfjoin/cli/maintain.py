@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any
 
-from dfjoin.cli.command import add_command, add_reading_options
+from dfjoin.cli.command import add_command, add_reading_options, arguments_of
 from dfjoin.cli.output import print_json, print_lines, print_text, show_index
 
 if TYPE_CHECKING:
@@ -94,14 +94,11 @@ def add_maintenance_commands(commands: Any) -> None:
     _add_reading_commands(commands)
     _add_repairing_commands(commands)
     parser = add_command(commands, "remove", _REMOVE_HELP, _remove)
-    parser.add_argument("index", help="directory of the index")
     parser.add_argument("tables", nargs="+", help="names or patterns of tables")
     parser = add_command(commands, "compact", _COMPACT_HELP, _compact)
-    parser.add_argument("index", help="directory of the index")
     parser.add_argument("--full", action="store_true", help="merge all that may be merged")
     parser.add_argument("--engine", choices=("spark", "inline"), default="inline", help="where the work is done")
     parser = add_command(commands, "vacuum", _VACUUM_HELP, _vacuum)
-    parser.add_argument("index", help="directory of the index")
     parser.add_argument("--retain", type=float, metavar="DAYS", help="how long to keep older versions (default 7)")
     parser.add_argument("--dry-run", action="store_true", help="remove nothing")
 
@@ -109,7 +106,6 @@ def add_maintenance_commands(commands: Any) -> None:
 def _add_reading_commands(commands: Any) -> None:
     for name, text, run in (("add", _ADD_HELP, _add), ("replace", _REPLACE_HELP, _replace)):
         parser = add_command(commands, name, text, run)
-        parser.add_argument("index", help="directory of the index")
         parser.add_argument("source", help="directory, glob or file of tables")
         if name == "add":
             parser.add_argument("--replace", action="store_true", help="as the command replace")
@@ -119,7 +115,6 @@ def _add_reading_commands(commands: Any) -> None:
 
 def _add_repairing_commands(commands: Any) -> None:
     parser = add_command(commands, "restore", _RESTORE_HELP, _restore)
-    parser.add_argument("index", help="directory of the index")
     parser.add_argument("version", type=int, help="number of the version")
     for name, text, run in (
         ("verify", _VERIFY_HELP, _verify),
@@ -130,7 +125,6 @@ def _add_repairing_commands(commands: Any) -> None:
         ("add-signatures", _SIGNATURES_HELP, _add_signatures),
     ):
         parser = add_command(commands, name, text, run)
-        parser.add_argument("index", help="directory of the index")
         if run is _add_row_signatures:
             parser.add_argument("--engine", choices=("spark", "inline"), help="where tables are read")
         if run is _add_vectors:
@@ -156,18 +150,13 @@ def _open(index: str) -> Lake:
 def _add(options: argparse.Namespace) -> int:
     if options.replace:
         return _replace(options)
-    lake = _open(options.index).add(options.source, full=options.full, **_reading(options))
-    return show_index(lake, options.json)
+    lake = _open(options.index)
+    return show_index(lake.add(**arguments_of(lake.add, options)), options.json)
 
 
 def _replace(options: argparse.Namespace) -> int:
-    return show_index(_open(options.index).replace(options.source, **_reading(options)), options.json)
-
-
-def _reading(options: argparse.Namespace) -> dict[str, Any]:
-    """Return the arguments that `add` and `replace` share."""
-    names = ("engine", "workers", "on_error", "progress")
-    return {name: getattr(options, name) for name in names}
+    lake = _open(options.index)
+    return show_index(lake.replace(**arguments_of(lake.replace, options)), options.json)
 
 
 def _restore(options: argparse.Namespace) -> int:
@@ -209,14 +198,12 @@ def _add_row_signatures(options: argparse.Namespace) -> int:
 
 def _add_vectors(options: argparse.Namespace) -> int:
     lake = _open(options.index)
-    lake.add_vectors(options.embedder, engine=options.engine, progress=options.progress)
-    return show_index(lake, options.json)
+    return show_index(lake.add_vectors(**arguments_of(lake.add_vectors, options)), options.json)
 
 
 def _add_signatures(options: argparse.Namespace) -> int:
-    names = ("permutations", "signature_min", "partitions", "partitioning")
-    lake = _open(options.index).add_signatures(**{name: getattr(options, name) for name in names})
-    return show_index(lake, options.json)
+    lake = _open(options.index)
+    return show_index(lake.add_signatures(**arguments_of(lake.add_signatures, options)), options.json)
 
 
 def _remove(options: argparse.Namespace) -> int:

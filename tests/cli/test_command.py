@@ -17,15 +17,17 @@ Count the words of a file.
 def parser():
     parser = argparse.ArgumentParser(prog="tool")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
-    add_command(commands, "count", HELP, len).add_argument("path")
-    add_command(commands, "sort", "Sort.", sorted)
+    add_command(commands, "count", HELP, len, has_index=False).add_argument("path")
+    add_command(commands, "open", "Open.", len)
+    add_command(commands, "sort", "Sort.", sorted, has_index=False)
     return parser
 
 
 def test_each_command_has_its_function_and_its_arguments(parser):
     count, sort = parser.parse_args(["count", "a.txt"]), parser.parse_args(["sort", "--json"])
     assert count.run is len and count.path == "a.txt" and count.json is False
-    assert sort.run is sorted and sort.json is True and not hasattr(sort, "path")
+    assert sort.run is sorted and sort.json is True and not hasattr(sort, "path") and not hasattr(sort, "index")
+    assert parser.parse_args(["open", "lake.dfjoin"]).index == "lake.dfjoin"
 
 
 def test_the_list_of_commands_shows_the_first_line_alone(parser):
