@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 import pandas as pd
@@ -24,8 +25,8 @@ _LONG_MONTHS = (
 )
 _MONTH = "(?P<name>" + "|".join(sorted({*_MONTHS, *_LONG_MONTHS, "sept"}, key=len, reverse=True)) + r")\.?"
 _YEAR = r"(?P<year>1[0-9]{3}|2[0-9]{3})"
-_PATTERNS = tuple(
-    (granularity, re.compile(pattern))
+_GRANULARITY_OF = {
+    re.compile(pattern): granularity
     for granularity, pattern in (
         ("year", rf"{_YEAR}(?:\.0)?"),
         ("quarter", rf"{_YEAR}[ -]?q(?P<part>[1-4])"),
@@ -37,7 +38,9 @@ _PATTERNS = tuple(
         ("day", rf"{_YEAR}-(?P<part>0[1-9]|1[0-2])-(?P<day>0[1-9]|[12][0-9]|3[01])"),
         ("week", rf"{_YEAR}-?w(?P<part>0[1-9]|[1-4][0-9]|5[0-3])"),
     )
-)
+}
+_PATTERNS = tuple(_GRANULARITY_OF)
+_Pattern: TypeAlias = re.Pattern[str]
 
 _DAYS_OF_A_YEAR = tuple(
     re.compile(pattern) for pattern in (rf"{_MONTH}[ ,-]{{0,2}}\d\d?(?:st|nd|rd|th)?", rf"\d\d?\.?[ -]{_MONTH}")
@@ -155,15 +158,16 @@ def read_periods(column: pd.Series, *, is_year: bool = False) -> PeriodColumn | 
         return None
     if any(":" in text for text in some):
         return _of_moments(texts, codes)
-    parts = [_read(text) for text in texts]
-    kinds = [kind for kind, _, _ in parts if kind]
-    if not kinds:
+    kinds, numbers = _read_all(texts)
+    named = [kind for kind in kinds if kind]
+    if not named:
         return None
-    granularity = max(set(kinds), key=kinds.count)
-    if kinds.count(granularity) < _SHARE * len(texts) or (granularity == "year" and not is_year):
+    granularity = max(set(named), key=named.count)
+    if named.count(granularity) < _SHARE * len(texts) or (granularity == "year" and not is_year):
         return None
-    is_held = np.array([kind == granularity for kind, _, _ in parts])
-    bounds = np.array([_bounds(*part) if held else (0, 0) for part, held in zip(parts, is_held, strict=True)], np.int64)
+    is_held = np.array([kind == granularity for kind in kinds])
+    bounds = np.zeros((len(texts), 2), np.int64)
+    bounds[is_held] = _bounds(granularity, numbers[is_held])
     is_null = ~np.append(is_held, False)[codes]
     starts, ends = (np.append(side, 0)[codes] for side in bounds.T)
     return PeriodColumn(granularity, np.where(is_null, 0, starts), np.where(is_null, 0, ends), is_null)
@@ -180,7 +184,7 @@ def _without_arrow(column: pd.Series) -> pd.Series:
 
 def is_period(text: str) -> bool:
     """Tell whether a text is a date, a period or a moment, in small letters."""
-    return _read(text)[0] != "" or _MOMENT.fullmatch(text) is not None
+    return _read(text)[0] is not None or _MOMENT.fullmatch(text) is not None
 
 
 def is_season(text: str) -> bool:
@@ -223,39 +227,68 @@ def _of_dates(column: pd.Series) -> PeriodColumn:
     return PeriodColumn("day" if is_day else "second", starts, starts + (_DAY if is_day else 1), is_null)
 
 
-def _read(text: str) -> tuple[str, int, int]:
-    """Return granularity, year and part of a period; an empty granularity for what is none."""
-    for granularity, pattern in _PATTERNS:
-        match = pattern.fullmatch(text)
+def _read(text: str, pattern: _Pattern | None = None) -> tuple[_Pattern | None, int, int]:
+    """Return the pattern of a period, its year and its part; None for what is none.
+
+    A text has one pattern at most, so that one that others of its column have may be tried first.
+    """
+    match = pattern.fullmatch(text) if pattern else None
+    for one in () if match else _PATTERNS:
+        match = one.fullmatch(text)
         if match:
-            groups = match.groupdict()
-            name = groups.get("name")
-            part = _MONTHS.index(name[:3]) + 1 if name else int(groups.get("part") or 1)
-            if granularity == "day":
-                part = 100 * part + int(groups["day"])
-            return granularity, int(groups["year"]), part
-    return "", 0, 0
+            pattern = one
+            break
+    if match is None or pattern is None:
+        return None, 0, 0
+    groups = match.groupdict()
+    name = groups.get("name")
+    part = _MONTHS.index(name[:3]) + 1 if name else int(groups.get("part") or 1)
+    if "day" in groups:
+        part = 100 * part + int(groups["day"])
+    return pattern, int(groups["year"]), part
 
 
-def _bounds(granularity: str, year: int, part: int) -> tuple[int, int]:
-    """Return the microseconds of the first moment of a period, and of the first one after it."""
-    if granularity == "week":
-        fourth = int(np.datetime64(f"{year:04d}-01-04").astype(np.int64))
-        first = fourth - (fourth + 3) % 7 + 7 * (part - 1)
-        return int(first * _DAY), int((first + 7) * _DAY)
-    if granularity == "day":
-        first = int(np.datetime64(f"{year:04d}-{part // 100:02d}-01").astype(np.int64)) + part % 100 - 1
-        return int(first * _DAY), int((first + 1) * _DAY)
+def _read_all(texts: Sequence[str]) -> tuple[list[str], NDArray[np.int64]]:
+    """Return the granularity of each text, empty for what is no period, and its year and part, shape (n, 2)."""
+    pattern, kinds, numbers = None, [], []
+    for text in texts:
+        read, year, part = _read(text, pattern)
+        pattern = read or pattern
+        kinds.append(_GRANULARITY_OF[read] if read else "")
+        numbers.append((year, part))
+    return kinds, np.array(numbers, np.int64).reshape(-1, 2)
+
+
+def _bounds(granularity: str, numbers: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the microseconds of the first moment of periods, and of the first one after each, shape (n, 2).
+
+    `numbers` are years and parts, shape (n, 2).
+    """
+    years, parts = numbers.T
+    if granularity in ("week", "day"):
+        length = 7 if granularity == "week" else 1
+        first = _first_days_of_weeks(years) + 7 * (parts - 1)
+        if granularity == "day":
+            first = _first_days((years - 1970) * 12 + parts // 100 - 1) + parts % 100 - 1
+        return np.stack([first, first + length], axis=1) * _DAY
     length = {"year": 12, "quarter": 3, "month": 1}[granularity]
-    month = (year - 1970) * 12 + length * (part - 1)
-    first, last = (
-        np.array([month, month + length], "datetime64[M]").astype("datetime64[us]").astype(np.int64)
-    ).tolist()
-    return first, last
+    month = (years - 1970) * 12 + length * (parts - 1)
+    return np.stack([_first_days(month), _first_days(month + length)], axis=1) * _DAY
+
+
+def _first_days(months: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the first days of months since 1970, in days since 1970."""
+    return months.astype("datetime64[M]").astype("datetime64[D]").astype(np.int64)
+
+
+def _first_days_of_weeks(years: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the Mondays with which the first ISO weeks of years begin, those of January 4, in days since 1970."""
+    fourth = _first_days((years - 1970) * 12) + 3
+    return fourth - (fourth + 3) % 7
 
 
 def _spellings(granularity: str) -> Sequence[Callable[[int], str]]:
-    """Return ways to spell the number of a period, see `PeriodColumn.numbers`; by its first day, too."""
+    """Return ways to spell the number of a year, quarter or month; by its first day, too."""
     if granularity == "year":
         return (lambda n: f"{1970 + n}", lambda n: f"{1970 + n}-01-01")
     if granularity == "quarter":
@@ -265,10 +298,6 @@ def _spellings(granularity: str) -> Sequence[Callable[[int], str]]:
             lambda n: f"Q{n % 4 + 1} {1970 + n // 4}",
             lambda n: f"{1970 + n // 4}-{3 * (n % 4) + 1:02d}-01",
         )
-    if granularity == "week":
-        return (_spell_week,)
-    if granularity == "day":
-        return (lambda n: str(np.datetime64(n, "D")),)
     return (
         lambda n: f"{1970 + n // 12}-{n % 12 + 1:02d}",
         lambda n: f"{_MONTHS[n % 12]} {1970 + n // 12}",
@@ -278,11 +307,16 @@ def _spellings(granularity: str) -> Sequence[Callable[[int], str]]:
     )
 
 
-def _spell_week(number: int) -> str:
-    thursday = np.datetime64(7 * number - 3 + 3, "D")
-    year = int(thursday.astype("datetime64[Y]").astype(np.int64)) + 1970
-    first = (np.datetime64(f"{year:04d}-01-04").astype(np.int64) + 3) // 7
-    return f"{year}-W{number - first + 1:02d}"
+def _spell_all(numbers: NDArray[np.int64], granularity: str) -> list[list[str]]:
+    """Spell the numbers of periods, in each way that tables do."""
+    if granularity == "day":
+        return [numbers.astype("datetime64[D]").astype(str).tolist()]
+    if granularity == "week":
+        monday = 7 * numbers - 3
+        years = (monday + 3).astype("datetime64[D]").astype("datetime64[Y]").astype(np.int64) + 1970  # its Thursday's
+        weeks = (monday - _first_days_of_weeks(years)) // 7 + 1
+        return [[f"{year:04d}-W{week:02d}" for year, week in zip(years.tolist(), weeks.tolist(), strict=True)]]
+    return [[spell(number) for number in numbers.tolist()] for spell in _spellings(granularity)]
 
 
 def are_periods(texts: Sequence[str]) -> bool:
@@ -319,8 +353,10 @@ def spell_periods(numbers: NDArray[np.int64], granularity: str) -> list[pd.Serie
     [['2020Q2'], ['2020-Q2'], ['Q2 2020'], ['2020-04-01']]
     """
     codes, values = pd.factorize(numbers)
+    is_null = values == np.iinfo(np.int64).min
     found = []
-    for spell in _spellings(granularity):
-        texts = [None if value == np.iinfo(np.int64).min else spell(int(value)) for value in values]
-        found.append(pd.Series(np.array([*texts, None], object)[codes]))
+    for texts in _spell_all(values[~is_null], granularity):
+        spelled = np.full(values.size, None, object)
+        spelled[~is_null] = texts
+        found.append(pd.Series(spelled[codes]))
     return found

@@ -98,7 +98,7 @@ def test_a_few_other_values_are_null():
 def test_texts_without_dates_are_told_from_a_few_rows(monkeypatch):
     read = []
     real = module._read
-    monkeypatch.setattr(module, "_read", lambda text: read.append(text) or real(text))
+    monkeypatch.setattr(module, "_read", lambda text, *pattern: read.append(text) or real(text, *pattern))
     assert read_periods(pd.Series([f"name {i}" for i in range(50_000)])) is None
     assert 20 <= len(read) <= 80
     months = [f"2020-{m:02d}" for m in range(1, 13)] * 60 + [None] * 5000
