@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections import namedtuple
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -295,6 +296,20 @@ class SearchContext:
 def name_of_row(row: Any) -> RowName:
     """Return what names a row of a result."""
     return row.query_column, row.table, row.column
+
+
+def rows_of(hits: pd.DataFrame) -> list[Any]:
+    """Return the rows of a result as named tuples, as `itertuples` does, which asks pandas for each column anew."""
+    plain = pd.DataFrame(hits)
+    plain.attrs = {}  # pandas copies them for each column
+    columns = [column.tolist() for _, column in plain.items()]
+    return list(map(_row_type(tuple(map(str, plain.columns)))._make, zip(*columns, strict=True)))
+
+
+@lru_cache(maxsize=64)
+def _row_type(names: tuple[str, ...]) -> Any:
+    """Make the class of rows with such columns, which takes longer than the rows."""
+    return namedtuple("Row", names, rename=True)
 
 
 def _position_of(found: Found, row: Any) -> int | None:

@@ -14,6 +14,7 @@ from dfjoin.index.column_values import tokens_of_column, value_of_token
 from dfjoin.search.candidates import JoinCandidates
 from dfjoin.search.column_search import search_columns, search_queries
 from dfjoin.search.exact.searcher import MatchedQuery, smallest_count
+from dfjoin.search.found import rows_of
 from dfjoin.search.params import SearchParams
 from dfjoin.search.query import KeyQuery, QueryColumn, make_key_query, make_query
 from dfjoin.search.spellings import SpelledRows, merge_spelled
@@ -128,10 +129,7 @@ def find_period_keys(
 
 def _candidates(query: QueryColumn, hits: JoinCandidates) -> list[PeriodCandidate]:
     assert query.period is not None
-    plain = pd.DataFrame(hits)
-    plain.attrs = {}  # pandas copies them for each column of each row
-    rows = enumerate(plain.itertuples(index=False))
-    return [PeriodCandidate(query.label, query.period, hits, position, row) for position, row in rows]
+    return [PeriodCandidate(query.label, query.period, hits, *at) for at in enumerate(rows_of(hits))]
 
 
 def _spelled(label: Any, column: pd.Series, snapshot: Snapshot, params: SearchParams) -> Iterator[QueryColumn]:
@@ -237,7 +235,7 @@ def _holds_periods(snapshot: Snapshot, found: PeriodCandidate) -> bool:
     some = tokens[:: max(1, tokens.size // _SAMPLES)]
     return all(
         _are_periods([value_of_token(segment, token) for token in part.tolist()], found.granularity, is_year)
-        for part in (some, tokens)
+        for part in ((some, tokens) if some.size < tokens.size else (tokens,))
     )
 
 

@@ -22,7 +22,7 @@ from dfjoin.kernels.texts.numbers import INTEGER, TEXT
 from dfjoin.search.candidates import JoinCandidates
 from dfjoin.search.exact.posting_lists import shared_mask
 from dfjoin.search.exact.searcher import MatchedQuery, searcher_of
-from dfjoin.search.found import Found, RowName, SearchContext
+from dfjoin.search.found import Found, SearchContext, name_of_row, rows_of
 from dfjoin.search.params import SearchParams
 from dfjoin.search.query import QueryColumn
 from dfjoin.store.snapshot import Snapshot
@@ -346,8 +346,8 @@ def merge_spelled(frame: JoinCandidates, column: str, found: Sequence[SpelledRow
     found = [one for one in found if len(one.rows)]
     if not found:
         return frame
-    spelled = {name: one.context for one in found for name in _names_of(one.rows)}
-    rest = [position for position, name in enumerate(_names_of(frame)) if name not in spelled]
+    spelled = {name: one.context for one in found for name in map(name_of_row, rows_of(one.rows))}
+    rest = [position for position, row in enumerate(rows_of(frame)) if name_of_row(row) not in spelled]
     parts = [(one.rows, one.labels) for one in found]
     if rest:
         parts.insert(0, (pd.DataFrame(frame), pd.array([None] * len(frame), found[0].labels.dtype)))
@@ -363,11 +363,6 @@ def merge_spelled(frame: JoinCandidates, column: str, found: Sequence[SpelledRow
     merged._context = replace(context, spelled={**context.spelled, **spelled})
     merged.attrs = dict(frame.attrs)
     return merged
-
-
-def _names_of(frame: pd.DataFrame) -> Iterator[RowName]:
-    """Return what names each row of a result, see `name_of_row`."""
-    return zip(*(frame[name].tolist() for name in ("query_column", "table", "column")), strict=True)
 
 
 def _best(frame: pd.DataFrame, kept: list[int], queries: list[str], k: int | None) -> list[int]:

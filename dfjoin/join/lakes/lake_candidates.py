@@ -28,7 +28,7 @@ from dfjoin.search.candidates import JoinCandidates
 from dfjoin.search.distance.distance_join import with_partners, with_precision
 from dfjoin.search.exact.posting_lists import shared_mask
 from dfjoin.search.exact.searcher import searcher_of
-from dfjoin.search.found import RowName, SearchContext, name_of_row
+from dfjoin.search.found import RowName, SearchContext, name_of_row, rows_of
 from dfjoin.search.period_search import PeriodCandidate
 from dfjoin.search.query import QueryColumn
 from dfjoin.search.usefulness.key_columns import has_dates_alone, has_serials_alone
@@ -199,7 +199,7 @@ class LakeCandidates:
         """
         key = find_key_of_two(left, rows, self._context, self.options)
         self._apart = key.is_apart
-        rows = [(row, found.context) for found in key.found for row in found.itertuples(index=False)]
+        rows = [(row, found.context) for found in key.found for row in rows_of(found)]
         self._contexts |= {name_of_row(row): context for row, context in rows}
         return [row for row, _ in rows]
 
@@ -274,7 +274,7 @@ class LakeCandidates:
         found = find_second_column(left, row, self._context, self.options)
         if found is None:
             return False
-        (better,) = found.itertuples(index=False)
+        (better,) = rows_of(found)
         self._contexts[name_of_row(better)] = found.context
         if self._reason_of_rows(left, better, is_new=True):
             return False

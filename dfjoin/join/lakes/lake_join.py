@@ -23,7 +23,7 @@ from dfjoin.join.rows.report import JoinAccount, joined_before
 from dfjoin.search.candidates import JoinCandidates
 from dfjoin.search.column_search import search_columns, search_queries, warn_of_missing
 from dfjoin.search.discover import has_composite_key, make_key, query_columns, with_aliases
-from dfjoin.search.found import RowName, name_of_row
+from dfjoin.search.found import RowName, name_of_row, rows_of
 from dfjoin.search.modes import mode_of
 from dfjoin.search.params import search_params
 from dfjoin.search.period_search import PeriodCandidate, find_period_candidates, find_period_keys
@@ -174,12 +174,12 @@ def join_lake(df: pd.DataFrame, snapshot: Snapshot, options: JoinOptions) -> Joi
     settled: set[str] = set()
     seen: set[RowName] = set()
     if is_every_column:
-        rows = candidates.look_at_pairs(left, list(hits.itertuples(index=False)))
+        rows = candidates.look_at_pairs(left, rows_of(hits))
         account, is_over = _join_some(account, candidates, rows, settled)
         if is_over:
             return account
     while True:
-        rows = list(hits.itertuples(index=False))
+        rows = rows_of(hits)
         candidates.look_at(hits, rows)
         if is_every_column and chosen is None:
             chosen = choice.of(rows)
@@ -329,7 +329,7 @@ def join_candidates(df: pd.DataFrame, hits: JoinCandidates, options: JoinOptions
             f"{len(hits)} candidates"
         )
     account = JoinAccount(KeyColumns(df, hits.context.snapshot.settings))
-    rows = list(hits.itertuples(index=False))
+    rows = rows_of(hits)
     candidates = LakeCandidates(hits, rows, options, is_picked=True)
     for row in rows:
         account = candidates.join(account, row)

@@ -43,6 +43,7 @@ from dfjoin.join.rules import rules_by_kind
 from dfjoin.search.candidates import JoinCandidates
 from dfjoin.search.column_search import search_columns, search_queries
 from dfjoin.search.discover import has_composite_key, make_key, query_columns
+from dfjoin.search.found import rows_of
 from dfjoin.search.modes import mode_of
 from dfjoin.search.params import SearchParams, search_params
 from dfjoin.search.period_search import find_period_candidates
@@ -221,7 +222,7 @@ class _Hit(NamedTuple):
 
 
 def _hits(hits: JoinCandidates) -> list[_Hit]:
-    return [_Hit(hits, position, row) for position, row in enumerate(hits.itertuples(index=False))]
+    return [_Hit(hits, position, row) for position, row in enumerate(rows_of(hits))]
 
 
 class PathSearch:

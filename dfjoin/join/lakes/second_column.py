@@ -14,7 +14,7 @@ from dfjoin.join.keys import KeyColumns
 from dfjoin.join.options import JoinOptions
 from dfjoin.search.candidates import JoinCandidates
 from dfjoin.search.column_search import search_columns
-from dfjoin.search.found import SearchContext
+from dfjoin.search.found import SearchContext, rows_of
 from dfjoin.search.modes import mode_of
 from dfjoin.search.params import search_params
 from dfjoin.search.period_search import find_period_keys
@@ -155,7 +155,7 @@ def find_key_of_two(left: KeyColumns, rows: list[Any], context: SearchContext, o
         is_other = np.array(
             [
                 not _is_whole(pair, keyed.get(row.table, ())) or _has_other_key(found.context, row)
-                for row in found.itertuples(index=False)
+                for row in rows_of(found)
             ],
             bool,
         )
