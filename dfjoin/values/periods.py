@@ -28,6 +28,7 @@ _YEAR = r"(?P<year>1[0-9]{3}|2[0-9]{3})"
 _GRANULARITY_OF = {
     re.compile(pattern): granularity
     for granularity, pattern in (
+        ("day", rf"{_YEAR}-(?P<part>0[1-9]|1[0-2])-(?P<day>0[1-9]|[12][0-9]|3[01])"),
         ("year", rf"{_YEAR}(?:\.0)?"),
         ("quarter", rf"{_YEAR}[ -]?q(?P<part>[1-4])"),
         ("quarter", rf"q(?P<part>[1-4])[ -/]?{_YEAR}"),
@@ -35,7 +36,6 @@ _GRANULARITY_OF = {
         ("month", rf"{_YEAR}[ -]?m(?P<part>0[1-9]|1[0-2])"),
         ("month", rf"{_MONTH}[ ,-]{{0,2}}{_YEAR}"),
         ("month", rf"{_YEAR}[ -]{_MONTH}"),
-        ("day", rf"{_YEAR}-(?P<part>0[1-9]|1[0-2])-(?P<day>0[1-9]|[12][0-9]|3[01])"),
         ("week", rf"{_YEAR}-?w(?P<part>0[1-9]|[1-4][0-9]|5[0-3])"),
     )
 }
