@@ -22,7 +22,6 @@ from dfjoin.containment.key_model import key_model
 from dfjoin.containment.lake_columns import LakeColumns
 from dfjoin.errors import InvalidParameterError, TableNotFoundError
 from dfjoin.search.candidates import unknown_tables
-from dfjoin.search.exact.posting_lists import matches_pattern
 from dfjoin.search.query import joined_names
 from dfjoin.store.snapshot import Snapshot
 
@@ -46,14 +45,13 @@ def build_graph(snapshot: Snapshot, threshold: float, min_score: float, tables: 
         raise InvalidParameterError("`threshold` must be above 0, got 0: a key holds values of its column")
     smallest = check.check_fraction(min_score, "min_score")
     patterns = check.check_patterns(tables, "tables")
-    names = sorted(name for segment in snapshot.segments for name in segment.alive_table_names())
+    names = sorted(name for segment in snapshot.segments for name in segment.alive_table_names(patterns))
     columns = LakeColumns(snapshot)
     found = find_key_pairs(columns, share)
     is_wanted = np.ones(columns.cardinality.size, bool)
     if patterns:
         if unknown := unknown_tables(snapshot, patterns):
             raise TableNotFoundError(unknown)
-        names = [name for name in names if matches_pattern(name, patterns)]
         is_wanted = columns.in_tables(patterns)
         found = FoundPairs(*(pairs.take(is_wanted[pairs.left] & is_wanted[pairs.right]) for pairs in found))
     singles = _single_keys(columns, found.keys, smallest, is_wanted)

@@ -22,7 +22,6 @@ from dfjoin.kernels.texts.header_words import (
     NamedColumns,
     compare_names,
 )
-from dfjoin.search.exact.posting_lists import matches_pattern
 from dfjoin.search.usefulness.lake_facts import facts_of
 from dfjoin.store.snapshot import Snapshot
 from dfjoin.values.header_meaning import headers_of, number_meaning, table_stems
@@ -79,8 +78,8 @@ class LakeColumns:
 
     def in_tables(self, patterns: tuple[str, ...]) -> NDArray[np.bool_]:
         """Tell which columns stand in tables whose name matches a pattern (``fnmatch``, case-sensitive)."""
-        names = [name for segment in self.snapshot.segments for name in segment.catalog.table_names()]
-        return np.array([matches_pattern(name, patterns) for name in names], bool)[self.table_of]
+        named = [segment.catalog.tables_named(patterns) for segment in self.snapshot.segments]
+        return _joined(named, np.bool_)[self.table_of]
 
     @cached_property
     def headers(self) -> pa.Array:

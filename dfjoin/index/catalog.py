@@ -7,8 +7,10 @@ numbers of all columns lie in one buffer each and are viewed in place.
 from __future__ import annotations
 
 import codecs
+import fnmatch
 import json
-from bisect import bisect_left
+import re
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -453,6 +455,25 @@ class Catalog:
         )
         return range(first, end)
 
+    def tables_named(self, patterns: Sequence[str]) -> NDArray[np.bool_]:
+        """Tell which tables have one of some names, or match one as a pattern (``fnmatch``, case-sensitive).
+
+        O(log n_tables) for a name; for a pattern also the tables that begin as it does up to its first wildcard.
+        """
+        found, names = np.zeros(self.n_tables, bool), self._table_names
+        for pattern in patterns:
+            at = self.find_table(pattern)
+            if at >= 0:
+                found[at] = True
+            wildcard = _WILDCARD.search(pattern)
+            if wildcard:
+                start, tables = pattern[: wildcard.start()], range(self.n_tables)
+                first = bisect_left(tables, start, key=lambda table: names[table][: len(start)])
+                end = bisect_right(tables, start, key=lambda table: names[table][: len(start)])
+                matches = re.compile(fnmatch.translate(pattern)).match
+                found[first:end] |= np.array([matches(names[table]) is not None for table in tables[first:end]], bool)
+        return found
+
     def columns_of(self, table: int) -> range:
         """Return the ids of the columns of a table."""
         record = self.table_record(table)
@@ -471,6 +492,10 @@ class Catalog:
     def column_records(self, columns: Sequence[int] | NDArray[Any]) -> list[dict[str, Any]]:
         """Return the records of some columns."""
         return [self._columns[int(column)].as_py() for column in columns]
+
+
+_WILDCARD = re.compile("[*?[]")
+"""What may match more than itself in a pattern."""
 
 
 class _Texts:

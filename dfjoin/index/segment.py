@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import uuid
 import zlib
-from collections.abc import Container, Iterable
+from collections.abc import Container, Iterable, Sequence
 from functools import cached_property
 from pathlib import Path
 from tokenize import TokenError
@@ -344,12 +344,15 @@ class Segment:
         """Return the error for a component of this segment, see `dfjoin.index.component_files.damaged`."""
         return damaged(self.meta.id, component, what)
 
-    def alive_table_names(self) -> list[str]:
-        """Return the names of the tables that are not deleted, by code point."""
+    def alive_table_names(self, patterns: Sequence[str] = ()) -> list[str]:
+        """Return the names of the tables that are not deleted, by code point; if patterns are given, of those named."""
         names = self.catalog.table_names()
-        if self.alive is None:
+        if self.alive is None and not patterns:
             return names
-        return [name for name, is_alive in zip(names, self.alive_tables().tolist(), strict=True) if is_alive]
+        is_wanted = self.alive_tables()
+        if patterns:
+            is_wanted = is_wanted & self.catalog.tables_named(patterns)
+        return [names[table] for table in np.flatnonzero(is_wanted).tolist()]
 
     def find_alive_table(self, name: str) -> int:
         """Return the number of the alive table of that name, -1 if there is none."""

@@ -21,7 +21,6 @@ from dfjoin._visible import visible, visible_lines
 from dfjoin.errors import DfjoinError, InvalidParameterError, did_you_mean, shortlist
 from dfjoin.index.catalog import KINDS
 from dfjoin.search.composite_result import explain_key, key_pairs
-from dfjoin.search.exact.posting_lists import matches_pattern
 from dfjoin.search.explanation import N_NAMED, Explanation, rows_table, tell_period, value_items
 from dfjoin.search.found import Candidate, Found, SearchContext, Usefulness
 from dfjoin.search.hits import KeyHit
@@ -70,9 +69,9 @@ def why_nothing(context: SearchContext, searches: list[dict[str, Any]]) -> str:
 
 def unknown_tables(snapshot: Snapshot, patterns: Sequence[str]) -> str:
     """Name the first of some patterns that matches no table of a lake, and the nearest tables; empty if all match."""
-    names = [name for segment in snapshot.segments for name in segment.alive_table_names()] if patterns else []
     for pattern in patterns:
-        if not any(matches_pattern(name, (pattern,)) for name in names):
+        if not any(segment.alive_table_names([pattern]) for segment in snapshot.segments):
+            names = [name for segment in snapshot.segments for name in segment.alive_table_names()]
             return f"`tables` {show(pattern)} matches no table of the lake{did_you_mean(pattern, names)}"
     return ""
 

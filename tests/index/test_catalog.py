@@ -1,6 +1,7 @@
 """The catalogue file: records in, records out, names found by binary search."""
 
 import json
+from fnmatch import fnmatchcase
 
 import numpy as np
 import pyarrow as pa
@@ -175,6 +176,21 @@ def test_every_name_is_found_and_no_other(names, other, data):
                 assert catalog.find_column(number, other) == -1
         if other not in wanted:
             assert catalog.find_table(other) == -1
+
+
+LETTERS = st.text("ab/*?[]!-é\U0001f600", max_size=5)
+
+
+@given(st.lists(LETTERS.filter(bool), unique=True, max_size=12), st.lists(LETTERS, max_size=3))
+def test_tables_are_named_as_fnmatch_names_them(names, patterns):
+    import tempfile
+    from pathlib import Path
+
+    names = sorted(names)
+    with tempfile.TemporaryDirectory() as place:
+        catalog, _, _ = write(Path(place), {name: ["x"] for name in names})
+        expected = [any(name == one or fnmatchcase(name, one) for one in patterns) for name in names]
+        assert catalog.tables_named(patterns).tolist() == expected
 
 
 def test_replace_field():

@@ -6,7 +6,6 @@ it is touched: the pages of a query are prefetched together.
 
 from __future__ import annotations
 
-import fnmatch
 import mmap
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -135,23 +134,11 @@ def allowed_columns(segment: Segment, params: SearchParams) -> NDArray[np.uint8]
     numbers = segment.catalog.numbers
     if params.kinds:
         allowed &= np.isin(numbers["kind"], [KINDS.index(kind) for kind in params.kinds]).astype(np.uint8)
-    if params.tables or params.exclude:
-        names = segment.catalog.table_names()
-        is_wanted = np.array([_is_wanted(name, params) for name in names], np.uint8)
-        allowed &= is_wanted[numbers["table"]]
+    for patterns, is_allowed in ((params.tables, True), (params.exclude, False)):
+        if patterns:
+            allowed &= (segment.catalog.tables_named(patterns) == is_allowed)[numbers["table"]]
     allowed.flags.writeable = False
     return allowed
-
-
-def _is_wanted(name: str, params: SearchParams) -> bool:
-    if params.tables and not matches_pattern(name, params.tables):
-        return False
-    return not matches_pattern(name, params.exclude)
-
-
-def matches_pattern(name: str, patterns: tuple[str, ...]) -> bool:
-    """Tell whether a table is named, or matches a pattern."""
-    return name in patterns or any(fnmatch.fnmatchcase(name, pattern) for pattern in patterns)
 
 
 def match_tokens(values: ValueSet, tokens: Tokens) -> NDArray[np.int64]:
