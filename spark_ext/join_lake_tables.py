@@ -9,7 +9,6 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import numpy as np
-import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark.sql import functions as F
@@ -25,7 +24,7 @@ from dfjoin.sources.roots import local_path, resolve
 from dfjoin.store.snapshot import open_snapshot
 from dfjoin.store.table import LakeTable
 from dfjoin.types import TableSource
-from dfjoin.values.frames import frame_to_table
+from dfjoin.values.frames import frame_of_columns, frame_to_table
 from dfjoin.values.header_meaning import clean_names
 from dfjoin.values.normalize import ValueSet, normalize_column
 from spark_ext.canonical_sql import KeyClasses
@@ -297,8 +296,8 @@ class _TableReader:
                     columns[f"{PREFIX}t{i}"] = pa.array(np.full(batch.num_rows, KeyClasses.of(part).bits, np.int32))
                 yield from pa.table(columns).combine_chunks().to_batches()
                 continue
-            frame = table.to_frame([batch], wanted, parts)
-            taken = pd.DataFrame({name: nullable_column(frame[name]) for name in wanted}, columns=wanted)
+            found = table.to_columns([batch], wanted, parts)
+            taken = frame_of_columns({name: nullable_column(column) for name, column in found.items()})
             arrow = frame_to_table(taken.set_axis([f"{PREFIX}x{i}" for i in range(len(wanted))], axis=1))
             if self.program is None:
                 columns |= {f"{PREFIX}s{i}": _plain(arrow.column(i)) for i in range(len(right_on))}

@@ -32,7 +32,7 @@ from dfjoin.store.snapshot import Snapshot
 from dfjoin.types import Dialect, IndexSettings, TableSource
 from dfjoin.values.cells import is_list_type
 from dfjoin.values.float_values import spell_lists
-from dfjoin.values.frames import arrow_to_series
+from dfjoin.values.frames import arrow_to_series, frame_of_columns
 from dfjoin.values.normalize import ValueSet, normalize_batch, normalize_column, read_dates, settings_for
 from dfjoin.values.profile import kind_of
 
@@ -266,14 +266,14 @@ class LakeTable:
             )
         yield from self._opened.batches(columns, rows)
 
-    def to_frame(
+    def to_columns(
         self,
         batches: Sequence[pa.RecordBatch],
         columns: Sequence[str],
         known: Mapping[str, ValueSet] | None = None,
         holds_arrow: bool = False,
-    ) -> pd.DataFrame:
-        """Make a frame of what `batches` read, with the dtypes that the catalogue's kinds say.
+    ) -> dict[str, pd.Series]:
+        """Convert what `batches` read to the dtypes that the catalogue's kinds say; name → column.
 
         Parameters
         ----------
@@ -283,15 +283,19 @@ class LakeTable:
         known : mapping of str to ValueSet, optional
             Columns that were normalised already, with a code for every row.
         holds_arrow : bool
-            The frame holds the columns as Arrow, of the types that the file has.
+            The columns are held as Arrow, of the types that the file has.
         """
-        data = {}
+        found = {}
         for position, name in enumerate(columns):
             chunks = [batch.column(position) for batch in batches]
             type_ = chunks[0].type if chunks else pa.string()
             column, values = pa.chunked_array(chunks, type_), (known or {}).get(name)
-            data[name] = self._as_arrow(name, column, values) if holds_arrow else self._typed(name, column, values)
-        return pd.DataFrame(data, columns=list(columns))
+            found[name] = self._as_arrow(name, column, values) if holds_arrow else self._typed(name, column, values)
+        return found
+
+    def to_frame(self, columns: Sequence[str]) -> pd.DataFrame:
+        """Read some columns, at least one, as a frame with the dtypes that the catalogue's kinds say."""
+        return frame_of_columns(self.to_columns(list(self.batches(columns)), columns))
 
     def _as_arrow(self, name: str, column: pa.ChunkedArray, values: ValueSet | None) -> pd.Series:
         """Hold a column as Arrow: text of a file without types is converted by its kind."""
@@ -426,7 +430,7 @@ def read_frame(snapshot: Snapshot, name: str, columns: str | list[str] | None, *
     table = LakeTable(snapshot, name, on_stale)
     wanted = table.column_names if chosen is None else list(chosen)
     table.check_columns(wanted)
-    return table.to_frame(list(table.batches(wanted)), wanted)
+    return table.to_frame(wanted)[wanted]  # none, or one twice
 
 
 def with_types(df: pd.DataFrame) -> pd.DataFrame:

@@ -100,7 +100,7 @@ class TableRelations:
         own = KeyColumns(left.frame[list(step.on)], left.settings)
         if own.query(0).profile.kind != "text":
             return step
-        right = KeyColumns(table.to_frame(list(table.batches(step.right_on)), step.right_on), table.settings)
+        right = KeyColumns(table.to_frame(step.right_on), table.settings)
         if not _is_quick(own.values(0), right.values(0)):
             return step
         keys = list(step.on), list(step.right_on)

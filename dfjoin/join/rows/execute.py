@@ -17,7 +17,7 @@ from dfjoin.join.plan import JoinStep
 from dfjoin.join.rows.right_side import RightSide
 from dfjoin.join.rules import KEEPING, CellRules, check_aggregate, check_rule
 from dfjoin.values.cells import CONVERSION_ERRORS
-from dfjoin.values.frames import as_objects, workable_frame
+from dfjoin.values.frames import as_objects, frame_of_columns, workable_frame
 from dfjoin.values.key_index import KeyIndex, count_codes, only_partners, pairs_of_partners
 
 MARKS = ("_match", "_distance", "_probability")
@@ -423,7 +423,7 @@ def _attach(result: pd.DataFrame, added: dict[str, pd.Series]) -> pd.DataFrame:
     """Put the new columns behind the frame's own."""
     if not added:
         return result.copy()
-    block = pd.DataFrame({name: column.reset_index(drop=True) for name, column in added.items()})
+    block = frame_of_columns(added)
     block.index = result.index
     if result.columns.nlevels > 1:
         empty = [""] * (result.columns.nlevels - 1)

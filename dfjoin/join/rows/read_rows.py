@@ -34,6 +34,7 @@ from dfjoin.search.transform.candidate_programs import spell_values
 from dfjoin.store.table import LakeTable
 from dfjoin.transform.evidence.prepared_columns import SETTINGS
 from dfjoin.transform.evidence.transform_join import TransformJoin, join_rows
+from dfjoin.values.frames import frame_of_columns
 from dfjoin.values.header_meaning import is_year_name
 from dfjoin.values.key_index import KeyIndex, Vocabulary, concat_values, expand_pairs
 from dfjoin.values.normalize import ValueSet, normalize_column, unite_value_sets
@@ -388,8 +389,8 @@ class TableRows:
             part = batch.select(positions)
             batches.append(part if is_whole else part.take(pa.array(own)))
         known = {name: take_values(self.keys[name], rows) for name in columns if name in self.keys}
-        frame = self.table.to_frame(batches, columns, known, self.holds_arrow)
-        return pd.DataFrame({name: nullable_column(frame[name]) for name in columns}, columns=list(columns))
+        found = self.table.to_columns(batches, columns, known, self.holds_arrow)
+        return frame_of_columns({name: nullable_column(column) for name, column in found.items()})
 
 
 def read_rows(table: LakeTable, links: Sequence[KeyLink], keeps_all: bool, holds_arrow: bool = False) -> TableRows:
