@@ -222,11 +222,13 @@ def read_text(data: bytes, layout: Layout, columns: Sequence[str] | None = None)
         return
     quote = layout.dialect.quote_char.encode()
     has_quotes = bool(quote) and data.find(quote, layout.offset) >= 0
+    held = pa.allocate_buffer(len(body))  # where Python ends first, a thread of Arrow cannot let go of Python's memory
+    memoryview(held).cast("B")[:] = body
     block_size = max(1 << 16, min(len(body) + 1, _BLOCK_BYTES))
     while True:
         options = _options(layout, columns, block_size, has_quotes)
         try:
-            with arrow_csv.open_csv(pa.BufferReader(body), *options) as reader:  # `read_csv` takes a quarter longer
+            with arrow_csv.open_csv(pa.BufferReader(held), *options) as reader:  # `read_csv` takes a quarter longer
                 batches = list(reader)
             yield from batches
             return

@@ -85,6 +85,19 @@ def test_cells_that_are_not_utf8_are_reported():
         list(read_text(data, layout_of("a,b\n", Dialect())))
 
 
+def test_threads_of_arrow_hold_no_memory_of_python(monkeypatch):
+    """A process that ended right after it had read a small table was aborted, one time in forty."""
+    sources = []
+    real = pa.BufferReader
+    monkeypatch.setattr(pa, "BufferReader", lambda source: sources.append(source) or real(source))
+    text = b"a,b\n1,2\n3,4\n"
+    assert rows_of(read_text(text, layout_of(text.decode(), Dialect()))) == [("1", "2"), ("3", "4")]
+    (source,) = sources
+    start = pa.py_buffer(text).address
+    assert isinstance(source, pa.Buffer) and source.is_mutable
+    assert not start <= source.address < start + len(text)
+
+
 def test_columns_come_in_the_order_asked_for():
     text = "a,b,c\n1,2,3\n"
     for dialect in (Dialect(), Dialect(ragged=True)):
