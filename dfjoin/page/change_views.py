@@ -13,7 +13,6 @@ from dfjoin.page.page_texts import TEXTS
 from dfjoin.page.search_views import accepted, replaced_step
 from dfjoin.page.simple_steps import MEASURES, OPERATORS, TYPES, Drop, Filter, Group, Rename, Retype, Sort, typed_value
 from dfjoin.page.steps import RunSql, json_of_step
-from dfjoin.page.table_views import step_list
 from dfjoin.page.visit import Visit
 from dfjoin.page.work import StepError, TableState
 
@@ -38,7 +37,6 @@ def _editor(visit: Visit, state: TableState, query: str, problem: str = "", stat
         "sql.html",
         status,
         state=state,
-        steps=step_list(state),
         cards=visit.work.kept(("cards", state.name), lambda: column_cards(state.frame)),
         query=query or "SELECT *\nFROM t",
         problem=problem,
@@ -73,7 +71,6 @@ def _changes(visit: Visit, state: TableState, given: dict[str, Any], problem: st
         "change.html",
         status,
         state=state,
-        steps=step_list(state),
         kinds=kinds,
         given=given,
         nothing=_NOTHING,

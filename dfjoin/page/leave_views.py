@@ -17,7 +17,6 @@ from dfjoin._optional import import_optional
 from dfjoin.errors import InvalidParameterError, shortlist
 from dfjoin.page.page_texts import refusal
 from dfjoin.page.scripts import notebook, script, spark_script, spark_stops
-from dfjoin.page.table_views import step_list
 from dfjoin.page.visit import Visit
 
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "\uff1d", "\uff0b", "\uff0d", "\uff20")
@@ -138,7 +137,6 @@ def show_leave(visit: Visit) -> Response:
     return visit.render(
         "leave.html",
         state=state,
-        steps=step_list(state),
         code=script(state.recipe, visit.work.lake),
         spark_stop=spark_stops(state.recipe),
         has_file=state.recipe.source["kind"] == "file",

@@ -14,7 +14,6 @@ from dfjoin.errors import InvalidParameterError, TableNotFoundError, did_you_mea
 from dfjoin.page.page_texts import refusal
 from dfjoin.page.search_views import accepted, replaced_step
 from dfjoin.page.steps import JoinPaired
-from dfjoin.page.table_views import step_list
 from dfjoin.page.visit import Visit
 from dfjoin.page.work import TableState, Work
 
@@ -222,7 +221,6 @@ def _page(visit: Visit, state: TableState, form: ReviewForm) -> Response:
     return visit.render(
         "review.html",
         state=state,
-        steps=step_list(state),
         form=form,
         made=made,
         hidden=[answer for answer in form.answers if answer[:2] not in shown],

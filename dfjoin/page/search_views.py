@@ -35,7 +35,6 @@ from dfjoin.page.page_texts import TEXTS, refusal
 from dfjoin.page.rendering import shown_part
 from dfjoin.page.state_files import Recipe
 from dfjoin.page.steps import JoinFound, json_of_step, step_of
-from dfjoin.page.table_views import step_list
 from dfjoin.page.visit import Visit
 from dfjoin.page.work import TableState
 
@@ -63,7 +62,6 @@ def search(visit: Visit) -> Response:
     return visit.render(
         "search.html",
         state=state,
-        steps=step_list(state),
         form=form,
         ways=METHODS,
         has_dates=_has_dates(state, form, hits),
@@ -199,7 +197,6 @@ def show_join(visit: Visit) -> Response:
     return visit.render(
         "join.html",
         state=state,
-        steps=step_list(state),
         form=form,
         made=made,
         rows=shown_part(made.frame, _SHOWN_ROWS),

@@ -124,17 +124,6 @@ def read_again(visit: Visit) -> Response:
     return visit.go(f"/s/{visit.work.read_again(state.recipe, table, options)}")
 
 
-def step_list(state: TableState) -> list[dict[str, Any]]:
-    """Describe the source and the steps of a state, each with the name of the state that it makes."""
-    recipe = state.recipe
-    titles = [recipe.source["name"], *(step.title() for step in state.steps)]
-    kinds = ["source", *(step["kind"] for step in recipe.steps)]
-    return [
-        {"number": number, "title": title, "kind": kind, "state": recipe.first(number).name}
-        for number, (title, kind) in enumerate(zip(titles, kinds, strict=True))
-    ]
-
-
 def show(visit: Visit) -> Response:
     """Show the table of a state: its columns, the key that is proposed, its first rows."""
     state = visit.state()
@@ -143,7 +132,6 @@ def show(visit: Visit) -> Response:
     return visit.render(
         "table.html",
         state=state,
-        steps=step_list(state),
         cards=cards[:_MOST_COLUMNS],
         others=[card.name for card in cards[_MOST_COLUMNS:]],
         chosen=chosen,

@@ -73,6 +73,15 @@ class TableState:
         """The steps since the source."""
         return [step_of(values) for values in self.recipe.steps]
 
+    def listed_steps(self) -> list[dict[str, Any]]:
+        """Describe the source and the steps, each with the name of the state that it makes."""
+        titles = [self.recipe.source["name"], *(step.title() for step in self.steps)]
+        kinds = ["source", *(step["kind"] for step in self.recipe.steps)]
+        return [
+            {"number": number, "title": title, "kind": kind, "state": self.recipe.first(number).name}
+            for number, (title, kind) in enumerate(zip(titles, kinds, strict=True))
+        ]
+
 
 class LatestValues:
     """Values that were used last, up to a sum of their sizes. Safe to share between threads.
