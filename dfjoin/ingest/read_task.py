@@ -45,7 +45,6 @@ class RunMeta:
     n_tables: int
     n_skipped: int
     n_rows: int
-    n_bytes_read: int
     size: int
     is_part: bool = False
 
@@ -441,7 +440,7 @@ def write_collected(buffer: EntryBuffer, collected: Collected, index: Path, n_by
             stream.write(write_catalog(_with_first_columns(tables), columns, collected.skipped))
     n_rows = sum(table["n_rows"] for table in tables)
     first_table = tables[0]["name"] if tables else ""
-    return RunMeta(run_id, first_table, len(tables), len(collected.skipped), n_rows, n_bytes, size)
+    return RunMeta(run_id, first_table, len(tables), len(collected.skipped), n_rows, size)
 
 
 def _with_first_columns(tables: list[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -41,6 +41,9 @@ from dfjoin.vectors.default_radius import ChosenRadius
 _BETWEEN_NOTES = 0.25
 """Seconds between two notes of how far a task is."""
 
+_FAILURES: dict[str, type[Exception]] = {"error": TableReadError, "invalid": InvalidParameterError}
+"""Errors of a task that come back as a result, so that Spark does not try it again."""
+
 _Report: TypeAlias = Callable[[int, int], None]
 
 
@@ -185,10 +188,7 @@ def _source_from_dict(values: dict[str, Any], roots: dict[int, Root]) -> TableSo
 
 def read_meta(result: str) -> RunMeta:
     """Read the result of a ``run`` request."""
-    values = _result(result)
-    if "error" in values:
-        raise TableReadError(values["error"])
-    return RunMeta(**values)
+    return RunMeta(**_result(result))
 
 
 class BuiltSegment(NamedTuple):
@@ -213,19 +213,13 @@ def read_segment(result: str) -> tuple[str, SegmentMeta]:
 
 
 def read_stretch(result: str) -> EmbeddedStretch:
-    """Read the result of an ``embed`` request; raises `InvalidParameterError` if the embedder failed."""
-    values = _result(result)
-    if "invalid" in values:
-        raise InvalidParameterError(values["invalid"])
-    return EmbeddedStretch(**values)
+    """Read the result of an ``embed`` request."""
+    return EmbeddedStretch(**_result(result))
 
 
 def read_radius(result: str) -> ChosenRadius:
-    """Read the result of a ``radius`` request; raises `InvalidParameterError` if the embedder failed."""
-    values = _result(result)
-    if "invalid" in values:
-        raise InvalidParameterError(values["invalid"])
-    return ChosenRadius(**values)
+    """Read the result of a ``radius`` request."""
+    return ChosenRadius(**_result(result))
 
 
 def read_vectors(result: str) -> SegmentMeta:
@@ -240,10 +234,13 @@ def read_points(result: str) -> tuple[SegmentMeta, list[str]]:
 
 
 def _result(text: str) -> dict[str, Any]:
-    """Read a result; raises the `OSError` of a task that found no room to write."""
+    """Read a result; raises the `OSError` of a task that found no room to write, or the error of one that failed."""
     values: dict[str, Any] = json.loads(text)
     if "no_room" in values:
         raise OSError(values["no_room"], os.strerror(values["no_room"]))
+    for name, error in _FAILURES.items():
+        if name in values:
+            raise error(values[name])
     return values
 
 
@@ -267,6 +264,8 @@ def execute(request: str, on_table: Callable[[int, int], None] | None = None) ->
     """
     try:
         return _execute(request, on_table)
+    except tuple(_FAILURES.values()) as error:
+        return json.dumps({name: str(error) for name, kind in _FAILURES.items() if isinstance(error, kind)})
     except OSError as error:
         if error.errno not in NO_ROOM:
             raise
@@ -310,11 +309,7 @@ def _run(values: dict[str, Any], report: _Report | None) -> str:
     index, settings = _index_and_settings(values)
     roots = {root["id"]: Root(**root) for root in values["roots"]}
     tables = [_source_from_dict(table, roots) for table in values["sources"]]
-    try:
-        meta = build_run(tables, index, settings, on_error=values["on_error"], on_table=report)
-    except TableReadError as error:
-        return json.dumps({"error": str(error)})
-    return json.dumps(asdict(meta))
+    return json.dumps(asdict(build_run(tables, index, settings, on_error=values["on_error"], on_table=report)))
 
 
 def _merge(values: dict[str, Any], report: _Report | None) -> str:
@@ -331,21 +326,13 @@ def _merge(values: dict[str, Any], report: _Report | None) -> str:
 
 
 def _embed(values: dict[str, Any], report: _Report | None) -> str:
-    try:
-        found = embed_stretch(EmbedJob(**values["job"]), Stretch(**values["stretch"]), report)
-    except InvalidParameterError as error:
-        return json.dumps({"invalid": str(error)})
-    return json.dumps(asdict(found))
+    return json.dumps(asdict(embed_stretch(EmbedJob(**values["job"]), Stretch(**values["stretch"]), report)))
 
 
 def _choose_radius(values: dict[str, Any], report: _Report | None) -> str:
     job = EmbedJob(**values["job"])
     segments = [Segment(Path(job.index), SegmentMeta.from_dict(one), is_compared=True) for one in values["segments"]]
-    try:
-        chosen = default_radius(open_sent_embedder(job.embedder), segments)
-    except InvalidParameterError as error:
-        return json.dumps({"invalid": str(error)})
-    return json.dumps(chosen._asdict())
+    return json.dumps(default_radius(open_sent_embedder(job.embedder), segments)._asdict())
 
 
 def _put_into_cells(values: dict[str, Any], report: _Report | None) -> str:
