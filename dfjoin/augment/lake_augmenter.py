@@ -397,10 +397,6 @@ class LakeAugmenter(_base.TransformerMixin, _base.BaseEstimator):
         return PathOptions(
             on=self._on(),
             max_hops=hops,
-            min_score=join.min_score,
-            threshold=join.threshold,
-            tables=join.tables,
-            exclude=join.exclude,
             join=join if join.is_by_equality else replace(join, precision=None),
             never=() if self.as_of is None else (self.as_of,),
             as_of=self.as_of,

@@ -13,7 +13,7 @@ from dfjoin.join.rules import RULES
 from dfjoin.programs.entity_operators import check_aliases
 from dfjoin.search.distance.distance_join import PARTNERS
 from dfjoin.search.modes import mode_of
-from dfjoin.search.params import MODES, RADIUS_UNITS
+from dfjoin.search.params import MODES, RADIUS_UNITS, SearchParams, search_params
 from dfjoin.store.table import ON_STALE
 from dfjoin.transform.taught_join import Example, as_taught, is_taught, is_unicode
 
@@ -128,6 +128,13 @@ class JoinOptions:
     as_of: Any = None
     ignores_case: bool = False
     holds_arrow: bool = False
+
+    def lake_search(self, **more: Any) -> SearchParams:
+        """Return the search of a lake for tables that may be joined, by usefulness; `more` is what it says besides."""
+        own = {name: getattr(self, name) for name in ("mode", "pad", "dayfirst", "radius", "radius_unit", "metric")}
+        given = {"tables": self.tables, "exclude": self.exclude}
+        patterns = {name: list(own) for name, own in given.items() if own is not None}
+        return search_params(rank="useful", **own, **patterns, **more)
 
     def least_score(self, is_unique: bool) -> float:
         """Return the smallest score of a candidate of a lake that may be joined.

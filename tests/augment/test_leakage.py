@@ -8,6 +8,7 @@ from dfjoin.augment.encoding import encode_target
 from dfjoin.augment.leakage import LeakGuard, is_allowed
 from dfjoin.join.lakes.path_search import PathOptions
 from dfjoin.join.lakes.table_paths import path_tables
+from dfjoin.join.options import JoinOptions
 
 N = 200
 
@@ -21,7 +22,9 @@ def rows(rng):
 
 def findings(build, frame, y, table, allow=(), as_of=None):
     lake = build({"t": table})
-    (joined,) = path_tables(frame, lake.snapshot, PathOptions(on=(("key",),), max_hops=1, threshold=0.2, as_of=as_of))
+    (joined,) = path_tables(
+        frame, lake.snapshot, PathOptions(on=(("key",),), max_hops=1, join=JoinOptions(threshold=0.2), as_of=as_of)
+    )
     target = None if y is None else encode_target(y, "auto")
     return LeakGuard(frame, target, lake.snapshot.settings, allow).look_at(joined)
 

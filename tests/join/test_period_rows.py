@@ -9,6 +9,7 @@ from dfjoin.errors import InvalidParameterError
 from dfjoin.join.lakes.path_search import PathOptions
 from dfjoin.join.lakes.table_hops import PathTable
 from dfjoin.join.lakes.table_paths import path_tables
+from dfjoin.join.options import JoinOptions
 from dfjoin.join.plan import JoinPlan, JoinStep
 
 DAYS = pd.date_range("1990-01-03", "1999-12-30", freq="9D")
@@ -34,7 +35,7 @@ def test_days_get_the_value_of_their_period(build, rng, way):
     periods, table = series(freq, spell, rng)
     lake = build({"rates": table})
     df = pd.DataFrame({"day": DAYS, "v": np.arange(len(DAYS)) / 7})
-    found = list(path_tables(df, lake.snapshot, PathOptions(max_hops=1, min_score=0.0)))
+    found = list(path_tables(df, lake.snapshot, PathOptions(max_hops=1, join=JoinOptions(min_score=0.0))))
     (joined,) = [r for r in found if isinstance(r, PathTable)]
     assert joined.hops[0].period == granularity
     by_period = pd.Series(table["rate_of_it"].to_numpy(), periods)
@@ -63,7 +64,7 @@ def test_periods_of_other_spellings_meet(build, rng):
     periods, table = series("M", lambda p: p.strftime("%B %Y"), rng)
     lake = build({"rates": table})
     df = pd.DataFrame({"month": [str(p) for p in periods[20:120]]})
-    (joined,) = list(path_tables(df, lake.snapshot, PathOptions(max_hops=1, min_score=0.0)))
+    (joined,) = list(path_tables(df, lake.snapshot, PathOptions(max_hops=1, join=JoinOptions(min_score=0.0))))
     np.testing.assert_allclose(joined.frame[joined.new_columns["rate_of_it"]], table["rate_of_it"][20:120])
 
 

@@ -9,7 +9,7 @@ from dfjoin.join.keys import KeyColumns
 from dfjoin.join.lakes.path_search import PathOptions
 from dfjoin.join.lakes.table_hops import PathTable, UnjoinedTable
 from dfjoin.join.lakes.table_paths import path_tables
-from dfjoin.join.options import join_options
+from dfjoin.join.options import JoinOptions, join_options
 from dfjoin.join.plan import JoinStep
 from dfjoin.join.rows.report import JoinAccount
 from dfjoin.types import IndexSettings
@@ -34,8 +34,9 @@ def df():
     return pd.DataFrame({"land": LANDS[:50], "v": np.arange(50) / 7})
 
 
-def joined(df, lake, **options):
-    found = list(path_tables(df, lake.snapshot, PathOptions(**options)))
+def joined(df, lake, *, join=None, min_score=0.5, threshold=0.5, **options):
+    join = join or JoinOptions(min_score=min_score, threshold=threshold)
+    found = list(path_tables(df, lake.snapshot, PathOptions(join=join, **options)))
     return {r.table: r for r in found if isinstance(r, PathTable)}, [r for r in found if isinstance(r, UnjoinedTable)]
 
 

@@ -25,7 +25,6 @@ from dfjoin.search.column_search import search_columns, search_queries, warn_of_
 from dfjoin.search.discover import has_composite_key, make_key, query_columns, with_aliases
 from dfjoin.search.found import RowName, name_of_row, rows_of
 from dfjoin.search.modes import mode_of
-from dfjoin.search.params import search_params
 from dfjoin.search.period_search import PeriodCandidate, find_period_candidates, find_period_keys
 from dfjoin.search.usefulness.key_columns import reason_against_key
 from dfjoin.store.snapshot import Snapshot, open_snapshot
@@ -224,20 +223,7 @@ class _LakeRanking:
         on = options.on
         self.is_every_column = on is None or (isinstance(on, str) and on == "*" and "*" not in df.columns)
         self._df, self._snapshot, self._options = df, snapshot, options
-        params = search_params(
-            mode=options.mode,
-            k=max(_FIRST_LOOK, 10 * options.k),
-            rank="useful",
-            families=False,
-            tables=None if options.tables is None else list(options.tables),
-            exclude=None if options.exclude is None else list(options.exclude),
-            pad=options.pad,
-            dayfirst=options.dayfirst,
-            aliases=options.aliases,
-            radius=options.radius,
-            radius_unit=options.radius_unit,
-            metric=options.metric,
-        )
+        params = options.lake_search(k=max(_FIRST_LOOK, 10 * options.k), families=False, aliases=options.aliases)
         mode_of(options.mode).check(snapshot)
         self._key = make_key(df, on, snapshot, params) if has_composite_key(on, params) else None
         if self._key is not None:

@@ -45,7 +45,6 @@ from dfjoin.search.column_search import search_columns, search_queries
 from dfjoin.search.discover import has_composite_key, make_key, query_columns
 from dfjoin.search.found import rows_of
 from dfjoin.search.modes import mode_of
-from dfjoin.search.params import SearchParams, search_params
 from dfjoin.search.period_search import find_period_candidates
 from dfjoin.search.query import QueryColumn
 from dfjoin.search.usefulness.key_columns import reason_against_key
@@ -53,6 +52,9 @@ from dfjoin.store.snapshot import Snapshot
 from dfjoin.store.table import LakeTable
 from dfjoin.values.header_meaning import says_nothing_alone
 from dfjoin.values.normalize import ValueSet
+
+_A_COLUMN = 60
+"""Candidates of each key column, at most."""
 
 _MOST_LEFT = 5_000
 """Keys that equality may leave on either side: so many take about a second, and a search reads dozens of tables."""
@@ -154,14 +156,9 @@ class PathOptions:
         Columns of the frame that are no keys in any case, as the target of a model.
     max_hops : int
         Most joins on the path to a table.
-    min_score, threshold : float
-        Smallest score and smallest containment; along a path they are multiplied.
-    a_column : int
-        Candidates of each key column, at most.
-    tables, exclude : sequence of str or None
-        Patterns of the tables that may be joined, and of those that may not.
     join : JoinOptions
-        `mode`, `radius`, `radius_unit`, `metric`, `aggregate` and `on_stale` of each join.
+        Which tables may be joined, and of each join how. The smallest score and the smallest containment are those of a
+        path, along which they are multiplied.
     as_of : label or None
         Column of the frame that holds a date: only rows of the lake that are dated before are joined, and only tables
         that have a column of dates.
@@ -177,11 +174,6 @@ class PathOptions:
     on: FrameKeys | None = None
     never: tuple[Any, ...] = ()
     max_hops: int = 2
-    min_score: float = 0.5
-    threshold: float = 0.5
-    a_column: int = 60
-    tables: Sequence[str] | None = None
-    exclude: Sequence[str] | None = None
     join: JoinOptions = field(default_factory=JoinOptions)
     as_of: Any = None
     undated: Sequence[str] = ()
@@ -193,7 +185,7 @@ def path_options(on: Any, max_hops: Any, min_score: Any, threshold: Any) -> Path
     """Check the arguments of `dfjoin.Lake.paths` and make their record."""
     join = join_options(min_score=min_score, threshold=threshold, transform=False, fuzzy=False)
     keys, hops = path_keys(on), check.check_positive_int(max_hops, "max_hops")
-    return PathOptions(keys, max_hops=hops, min_score=join.min_score, threshold=join.threshold, join=join)
+    return PathOptions(keys, max_hops=hops, join=join)
 
 
 @dataclass(frozen=True)
@@ -239,18 +231,7 @@ class PathSearch:
         self._df = df
         self._snapshot = snapshot
         self._options = options
-        self._params: SearchParams = search_params(
-            mode=options.join.mode,
-            k=options.a_column,
-            rank="useful",
-            tables=None if options.tables is None else list(options.tables),
-            exclude=None if options.exclude is None else list(options.exclude),
-            pad=options.join.pad,
-            dayfirst=options.join.dayfirst,
-            radius=options.join.radius,
-            radius_unit=options.join.radius_unit,
-            metric=options.join.metric,
-        )
+        self._params = options.join.lake_search(k=_A_COLUMN)
         mode_of(options.join.mode).check(snapshot)
         self._n_extended = 0
         self._relations = TableRelations(options.join)
@@ -302,9 +283,8 @@ class PathSearch:
         """Return a row of a search as a lead, if its score and containment do along the path."""
         row = hit.row
         hop = TableHop(on, row.table, row.column, row.score, row.containment, row.relationship)
-        score = 1.0 if start is None else start.score
-        contained = 1.0 if start is None else start.containment
-        options = self._options
+        score, contained = (1.0, 1.0) if start is None else (start.score, start.containment)
+        options = self._options.join
         if score * row.score < options.min_score or contained * row.containment < options.threshold:
             return []
         return [PathLead(start, hit.hits, hit.position, hop, score * row.usefulness)]
@@ -330,8 +310,8 @@ class PathSearch:
 
     def _key_leads(self, key: tuple[Any, ...], seen: set[str]) -> list[PathLead]:
         """Find the candidates of a key of several columns of the frame, or of a point of several coordinates."""
-        threshold, min_score = self._options.threshold, self._options.min_score
-        params = replace(self._params, threshold=threshold, min_score=min_score, families=False)
+        options = self._options.join
+        params = replace(self._params, threshold=options.threshold, min_score=options.min_score, families=False)
         if has_composite_key(list(key), params):
             hits = search_columns(self._snapshot, make_key(self._df, list(key), self._snapshot, params), params)
         else:
@@ -416,7 +396,7 @@ class PathSearch:
         elif lead.is_alike:
             step = self._related(frame, step, options)
             account = self._join_step(frame, step, options)
-            if step.relation is None or account.joined[-1]["containment"] < self._options.threshold:
+            if step.relation is None or account.joined[-1]["containment"] < self._options.join.threshold:
                 raise InvalidParameterError("its keys are spelled alike, but too few are equal, or related for sure")
         else:
             account = join_candidates(frame, lead.hits.iloc[[lead.position]], options)
@@ -479,8 +459,7 @@ class PathSearch:
             return None
         self._n_extended += 1
         row = _hits(lead.hits)[lead.position].row
-        join = replace(options.join, threshold=options.threshold, min_score=options.min_score)
-        found = find_second_column(self._left, row, lead.hits.context, join, may_repeat=True)
+        found = find_second_column(self._left, row, lead.hits.context, options.join, may_repeat=True)
         if found is None:
             return None
         (hit,) = _hits(found)

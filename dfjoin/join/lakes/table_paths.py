@@ -93,7 +93,7 @@ def paths_to_table(df: pd.DataFrame, snapshot: Snapshot, table: str, options: Pa
     snapshot.find_table(table)
     rows = []
     inner = replace(options, max_hops=options.max_hops - 1)
-    search = PathSearch(df, snapshot, replace(options, tables=[_escaped(table)]))
+    search = PathSearch(df, snapshot, replace(options, join=replace(options.join, tables=[_escaped(table)])))
     starts: list[PathTable | None] = [None]
     if inner.max_hops:
         starts += [joined for joined in path_tables(df, snapshot, inner) if isinstance(joined, PathTable)]
