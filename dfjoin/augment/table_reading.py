@@ -70,7 +70,7 @@ class TableReading:
         self.leaks: dict[str, LeakFindings] = {}
         self._task = task
         self._lock = threading.Lock()
-        self._guard = LeakGuard(task.frame, task.target, task.snapshot.settings, task.allow)
+        self.guard = LeakGuard(task.frame, task.target, task.snapshot.settings, task.allow)
         self._groups_of = groups_of
         self._found: list[PathTable | UnjoinedTable | WaitingTables] = []
         paths = replace(task.paths, max_hops=MOST_HOPS)  # it is read as far as `tables` is asked for
@@ -88,11 +88,6 @@ class TableReading:
             while len(_KEPT) > _MOST_KEPT:
                 _KEPT.popitem(last=False)
         return known
-
-    @property
-    def guard(self) -> LeakGuard:
-        """What the tables are compared with."""
-        return self._guard
 
     def tables(self, max_hops: int) -> Iterator[PathTable | UnjoinedTable | WaitingTables]:
         """Yield the tables of at most so many joins, and which ones one join more would read.
@@ -129,7 +124,7 @@ class TableReading:
         return found is not None
 
     def _looked_at(self, joined: PathTable) -> LeakFindings:
-        leaks = self._guard.look_at(joined, self._groups_of(joined))
+        leaks = self.guard.look_at(joined, self._groups_of(joined))
         if not self._task.refuses_suspicious:
             return leaks
         suspicious = {column: f"it is suspicious: {reason}" for column, reason in leaks.suspicious.items()}

@@ -16,9 +16,10 @@ from dfjoin import _validation as check
 from dfjoin.errors import DfjoinError, InvalidTypeError
 from dfjoin.index.commit import list_versions, read_manifest
 from dfjoin.index.manifest import Manifest
+from dfjoin.index.mirror import index_path
 from dfjoin.index.segment import Segment
 from dfjoin.store import overview
-from dfjoin.store.snapshot import Snapshot, index_directory, open_snapshot
+from dfjoin.store.snapshot import Snapshot, open_snapshot
 from dfjoin.types import IndexSettings
 
 if TYPE_CHECKING:
@@ -1154,7 +1155,7 @@ def _is_lake(value: object) -> bool:
     """Return whether a value is a lake or the path of one, and not the name of a column."""
     if isinstance(value, (str, os.PathLike)):
         try:
-            return bool(list_versions(index_directory(value)))
+            return bool(list_versions(index_path(value)))
         except DfjoinError:
             return False
     return isinstance(value, Lake)

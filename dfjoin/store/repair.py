@@ -8,8 +8,8 @@ from typing import Any
 from dfjoin.errors import IndexCorruptedError, IndexFormatError, IndexNotFoundError, IndexVersionError
 from dfjoin.index.commit import commit, commit_change, read_manifests
 from dfjoin.index.manifest import Manifest
+from dfjoin.index.mirror import index_path
 from dfjoin.index.segment import Segment
-from dfjoin.store.snapshot import index_directory
 
 
 def repair(path: Path) -> dict[str, Any]:
@@ -44,7 +44,7 @@ def repair(path: Path) -> dict[str, Any]:
     >>> dfjoin.repair(index)["problems"]
     []
     """
-    path = index_directory(path)
+    path = index_path(path)
     unreadable: list[int] = []
     base: Manifest | None = None
     for version, manifest in read_manifests(path):

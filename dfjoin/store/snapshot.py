@@ -21,22 +21,11 @@ from dfjoin.sources.table_kinds import kind_of_scheme
 from dfjoin.types import IndexSettings, Root, TableSource
 
 
-def index_directory(index: str | os.PathLike[str]) -> Path:
-    """Return the local directory that `index` names, or that stands for the URI of another file system.
-
-    Raises
-    ------
-    InvalidTypeError, InvalidParameterError
-        If it is no path, or a URI that cannot be opened.
-    """
-    return index_path(index)
-
-
 def open_snapshot(
     index: str | os.PathLike[str], version: int | None = None, roots: Mapping[str, str] | None = None
 ) -> Snapshot:
     """Open one version of an index, the latest by default; see `dfjoin.open_lake`."""
-    path = index_directory(index)
+    path = index_path(index)
     if version is not None:
         version = check.check_positive_int(version, "version")
     return Snapshot(path, read_manifest(path, version), _checked_roots(roots))
@@ -165,8 +154,7 @@ class Snapshot:
 
     def moved_roots(self) -> dict[int, str]:
         """Return the present locations of the roots that were moved, by id."""
-        roots = self.manifest.roots
-        return {root.id: self._moved_root(root).uri for root in roots if (root.name or root.uri) in self.moved}
+        return {old.id: new.uri for old, new in zip(self.manifest.roots, self.roots, strict=True) if new is not old}
 
     def _moved_root(self, root: Root) -> Root:
         location = self.moved.get(root.name or root.uri)

@@ -3,7 +3,8 @@
 import pytest
 
 from dfjoin.errors import InvalidTypeError, TableNotFoundError
-from dfjoin.store.snapshot import index_directory, open_snapshot
+from dfjoin.index.mirror import index_path
+from dfjoin.store.snapshot import open_snapshot
 from dfjoin.types import TableSource
 from tests.store.lakes import OPTIONS, frame
 
@@ -49,4 +50,4 @@ def test_an_unknown_root_is_refused(lake):
 
 
 def test_a_file_uri_is_its_path(tmp_path):
-    assert index_directory(f"file://{tmp_path}/x") == tmp_path / "x"
+    assert index_path(f"file://{tmp_path}/x") == tmp_path / "x"

@@ -64,24 +64,19 @@ class MatchedQuery:
     def __init__(self, snapshot: Snapshot, values: ValueSet, held: HeldValues | None = None) -> None:
         self.values = values
         self.held = held
-        self._snapshot = snapshot
+        self.snapshot = snapshot
         self._groups: dict[int, NDArray[np.int64]] = {}
-
-    @property
-    def snapshot(self) -> Snapshot:
-        """The snapshot that is searched."""
-        return self._snapshot
 
     @property
     def segments(self) -> tuple[Segment, ...]:
         """The segments of the snapshot."""
-        return self._snapshot.segments
+        return self.snapshot.segments
 
     def groups(self, number: int) -> NDArray[np.int64]:
         """Return the posting group of each value in a segment, -1 for none."""
         groups = self._groups.get(number)
         if groups is None:
-            groups = self._groups[number] = searcher_of(self._snapshot).groups_of(number, self.values)
+            groups = self._groups[number] = searcher_of(self.snapshot).groups_of(number, self.values)
         return groups
 
 
