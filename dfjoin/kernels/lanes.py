@@ -18,10 +18,8 @@ from numba.extending import intrinsic
 __all__ = [
     "LANES",
     "WORDS",
-    "add_lanes",
     "add_pairs",
     "add_product",
-    "add_square",
     "lanes_from",
     "lanes_of",
     "lanes_up_to",
@@ -48,14 +46,6 @@ if config.DISABLE_JIT:  # the same operations in plain Python, for coverage and 
     def lanes_of(array: Any, position: int) -> Any:
         """Return the 16 numbers from a place of a float32 or int32 array, row after row."""
         return array.reshape(-1)[int(position) : int(position) + LANES]
-
-    def add_lanes(one: Any, other: Any) -> Any:
-        """Return ``one + other``."""
-        return one + other
-
-    def add_square(sums: Any, lanes: Any, number: Any) -> Any:
-        """Return ``sums + (lanes - number)²``."""
-        return sums + (lanes - number) ** 2
 
     def add_product(sums: Any, one: Any, other: Any) -> Any:
         """Return ``sums + one · other``."""
@@ -113,12 +103,6 @@ else:
         first = builder.insert_element(nothing, number, _NUMBER(0))
         return builder.shuffle_vector(first, nothing, ir.Constant(ir.VectorType(_NUMBER, kind.count), None))
 
-    def _multiply_add(builder: Any, one: Any, other: Any, sums: Any) -> Any:
-        """Call ``one · other + sums``, rounded once where the processor can."""
-        kind = ir.FunctionType(_VECTOR, [_VECTOR] * 3)
-        function = cgutils.get_or_insert_function(builder.module, kind, f"llvm.fmuladd.v{LANES}f32")
-        return builder.call(function, [one, other, sums])
-
     @intrinsic
     def no_lanes(typingctx: Any) -> Any:
         """Return zeros."""
@@ -142,30 +126,13 @@ else:
         return lanes(array, types.uint64), codegen
 
     @intrinsic
-    def add_lanes(typingctx: Any, one: Any, other: Any) -> Any:
-        """Return ``one + other``."""
-
-        def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-            return builder.fadd(args[0], args[1])
-
-        return _LANES(one, other), codegen
-
-    @intrinsic
-    def add_square(typingctx: Any, sums: Any, lanes: Any, number: Any) -> Any:
-        """Return ``sums + (lanes - number)²``."""
-
-        def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-            gap = builder.fsub(args[1], _spread(builder, args[2]))
-            return _multiply_add(builder, gap, gap, args[0])
-
-        return _LANES(sums, lanes, types.float32), codegen
-
-    @intrinsic
     def add_product(typingctx: Any, sums: Any, one: Any, other: Any) -> Any:
-        """Return ``sums + one · other``."""
+        """Return ``sums + one · other``, rounded once where the processor can."""
 
         def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-            return _multiply_add(builder, args[1], args[2], args[0])
+            kind = ir.FunctionType(_VECTOR, [_VECTOR] * 3)
+            function = cgutils.get_or_insert_function(builder.module, kind, f"llvm.fmuladd.v{LANES}f32")
+            return builder.call(function, [args[1], args[2], args[0]])
 
         return _LANES(sums, one, other), codegen
 

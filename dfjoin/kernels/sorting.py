@@ -123,19 +123,22 @@ def merge_sort_by(is_before):
 
 
 @njit_inner
+def is_stretch_before(data, i, end_i, j, end_j):
+    """Tell whether a stretch of numbers comes before another one in lexicographic order."""
+    while i < end_i and j < end_j:
+        if data[i] != data[j]:
+            return data[i] < data[j]
+        i += 1
+        j += 1
+    return i >= end_i and j < end_j
+
+
+@njit_inner
 def _is_list_before(keys, a, b):
     """Tell whether the list of leader `a` comes before that of leader `b` in lexicographic order."""
     leaders, indptr, columns = keys
-    i = indptr[leaders[a]]
-    j = indptr[leaders[b]]
-    end_i = indptr[leaders[a] + 1]
-    end_j = indptr[leaders[b] + 1]
-    while i < end_i and j < end_j:
-        if columns[i] != columns[j]:
-            return columns[i] < columns[j]
-        i += 1
-        j += 1
-    return i == end_i and j < end_j
+    one, other = leaders[a], leaders[b]
+    return is_stretch_before(columns, indptr[one], indptr[one + 1], indptr[other], indptr[other + 1])
 
 
 _sort_lists = merge_sort_by(_is_list_before)

@@ -65,10 +65,8 @@ def _case_sql(step: Step, operand: str) -> str:
 def _case_column(step: Step, strings: StringColumn) -> StringColumn:
     """Replace the letters."""
     first, rest = character_table(_FIRST[step.style]), character_table(_REST[step.style])
-    if step.style == "title":
-        classes = (class_table(), CLASSES["letters"])
-        return rewritten(strings, strings.n_bytes, rewriting.map_runs, *classes, first, rest)
-    return rewritten(strings, strings.n_bytes, rewriting.map_characters, first, rest)
+    runs = CLASSES["letters"] if step.style == "title" else -1
+    return rewritten(strings, strings.n_bytes, rewriting.map_runs, class_table(), runs, first, rest)
 
 
 Case = Operator(
@@ -93,7 +91,7 @@ style : {"lower", "upper", "title", "sentence"}
 def _plain_column(step: Step, strings: StringColumn) -> StringColumn:
     """Replace the letters."""
     table = character_table(PLAIN)
-    return rewritten(strings, strings.n_bytes, rewriting.map_characters, table, table)
+    return rewritten(strings, strings.n_bytes, rewriting.map_runs, class_table(), -1, table, table)
 
 
 Plain = Operator(

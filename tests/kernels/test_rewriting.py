@@ -26,8 +26,8 @@ def table(**changes):
 
 
 @given(TEXTS)
-def test_map_characters_treats_the_first_of_each_value_apart(texts):
-    found = run(rewriting.map_characters, texts, table(a="x"), table(a="y", é="z"))
+def test_map_runs_treats_the_first_of_each_value_apart(texts):
+    found = run(rewriting.map_runs, texts, np.zeros(300, np.uint8), -1, table(a="x"), table(a="y", é="z"))
     rest = [text[1:].replace("a", "y").replace("é", "z") for text in texts]
     assert found == [(t[0].replace("a", "x") + r) if t else None for t, r in zip(texts, rest, strict=True)]
 

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from dfjoin.kernels.numba._compile import njit_inner, njit_lean
 from dfjoin.kernels.sets.set_lists import gallop
-from dfjoin.kernels.sorting import merge_sort_by
+from dfjoin.kernels.sorting import is_stretch_before, merge_sort_by
 
 NO_SET = 2**31 - 1
 """The candidate of a node that has none left: larger than the number of any set."""
@@ -62,14 +62,7 @@ class TreeWork(NamedTuple):
 def _is_set_before(sets, a, b):
     """Tell whether set `a` comes before set `b` in lexicographic order."""
     indptr, elements = sets
-    i, i_end = indptr[a], indptr[a + 1]
-    j, j_end = indptr[b], indptr[b + 1]
-    while i < i_end and j < j_end:
-        if elements[i] != elements[j]:
-            return elements[i] < elements[j]
-        i += 1
-        j += 1
-    return i == i_end and j < j_end
+    return is_stretch_before(elements, indptr[a], indptr[a + 1], indptr[b], indptr[b + 1])
 
 
 _sort_sets = merge_sort_by(_is_set_before)

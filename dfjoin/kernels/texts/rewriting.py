@@ -50,40 +50,6 @@ def _mapped(table, code_point):
 
 
 @njit
-def map_characters(spans, first_table, rest_table, out):
-    """Replace each character by another: the first of a value by one table, the others by a second.
-
-    Parameters
-    ----------
-    spans : Spans
-    first_table, rest_table : ndarray of uint32
-        Code point → code point, of the same or a smaller width in UTF-8.
-    out : ndarray of uint8
-        As long as all spans together.
-
-    Returns
-    -------
-    tuple of ndarray of int64, shape (n,)
-        Starts and ends in `out`.
-    """
-    data, starts, ends = spans
-    out_starts, out_ends = null_spans(starts.shape[0])
-    o = np.int64(0)
-    for row in range(starts.shape[0]):
-        if starts[row] < 0:
-            continue
-        out_starts[row] = o
-        i = starts[row]
-        while i < ends[row]:
-            code_point, width = read_utf8(data, i)
-            table = first_table if i == starts[row] else rest_table
-            o = write_utf8(out, o, _mapped(table, code_point))
-            i += width
-        out_ends[row] = o
-    return out_starts, out_ends
-
-
-@njit
 def map_runs(spans, classes, mask, first_table, rest_table, out):
     """Replace characters in runs of a class: the first of each run by one table, the others by a second.
 
@@ -93,7 +59,7 @@ def map_runs(spans, classes, mask, first_table, rest_table, out):
     classes : ndarray of uint8
         Code point → bits of the classes that it is in.
     mask : int
-        The bits that belong to a run; characters outside runs stay.
+        The bits that belong to a run; characters outside runs stay. -1: each value is a run as a whole.
     first_table, rest_table : ndarray of uint32
         Code point → code point, of the same or a smaller width in UTF-8.
     out : ndarray of uint8
@@ -115,7 +81,7 @@ def map_runs(spans, classes, mask, first_table, rest_table, out):
         i = starts[row]
         while i < ends[row]:
             code_point, width = read_utf8(data, i)
-            now = is_in_class(classes, mask, code_point)
+            now = mask < 0 or is_in_class(classes, mask, code_point)
             if now:
                 table = rest_table if inside else first_table
                 code_point = _mapped(table, code_point)

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from dfjoin.kernels.numba._compile import njit_inner, njit_lean
 from dfjoin.kernels.records import as_read_only
-from dfjoin.kernels.sorting import merge_sort_by
+from dfjoin.kernels.sorting import is_stretch_before, merge_sort_by
 
 DEPTH = 64
 """Bytes of a suffix that count; longer q-grams are cut to them."""
@@ -76,16 +76,8 @@ def suffix_keys(data, begins, ends):
 def _is_suffix_before(keys, a, b):
     """Tell whether suffix `a` comes before suffix `b` by what is behind their first eight bytes."""
     data, begins, ends = keys
-    i = begins[a] + 8
-    j = begins[b] + 8
-    stop_i = min(ends[a], begins[a] + DEPTH)
-    stop_j = min(ends[b], begins[b] + DEPTH)
-    while i < stop_i and j < stop_j:
-        if data[i] != data[j]:
-            return data[i] < data[j]
-        i += 1
-        j += 1
-    return i >= stop_i and j < stop_j
+    stop_a, stop_b = min(ends[a], begins[a] + DEPTH), min(ends[b], begins[b] + DEPTH)
+    return is_stretch_before(data, begins[a] + 8, stop_a, begins[b] + 8, stop_b)
 
 
 _sort_suffixes = merge_sort_by(_is_suffix_before)
