@@ -77,8 +77,7 @@ class _Programs:
     def of(cls, found: TransformJoin) -> _Programs:
         source = [ranked.program for ranked in found.programs]
         target = [] if found.target is None else [found.target]
-        sides = (source, target) if found.direction == "left_to_right" else (target, source)
-        return cls(*sides, [ranked.precision for ranked in found.programs])
+        return cls(*found.ordered(source, target), [ranked.precision for ranked in found.programs])
 
     @property
     def kind(self) -> str:

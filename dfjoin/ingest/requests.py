@@ -59,7 +59,7 @@ def run_request(
             "on_error": on_error,
             "progress": str(progress) if progress else None,
             "roots": [root.__dict__ for root in dict.fromkeys(table.root for table in tables)],
-            "sources": [_table_to_dict(table) for table in tables],
+            "sources": [{**table.__dict__, "root": table.root.id} for table in tables],
         }
     )
 
@@ -172,11 +172,6 @@ def axes_request(reader: AxesReader, segment: Segment, into: Path) -> str:
             "progress": None,
         }
     )
-
-
-def _table_to_dict(table: TableSource) -> dict[str, Any]:
-    """Return a table source as plain JSON values, its root by its id."""
-    return {**table.__dict__, "root": table.root.id}
 
 
 def _source_from_dict(values: dict[str, Any], roots: dict[int, Root]) -> TableSource:
@@ -301,7 +296,8 @@ def _execute(request: str, on_table: Callable[[int, int], None] | None) -> str:
     if values["task"] == "compact":
         index, settings = _index_and_settings(values)
         metas = [SegmentMeta.from_dict(segment) for segment in values["segments"]]
-        return _segment_result(*merge_segments(metas, index, settings))
+        first_table, meta = merge_segments(metas, index, settings)
+        return json.dumps({"first_table": first_table, "segment": meta.to_dict()})
     return _TASKS[values["task"]](values, on_table or _reporter(values["progress"]))
 
 
@@ -362,10 +358,6 @@ _TASKS: dict[str, Callable[[dict[str, Any], _Report | None], str]] = {
 
 def _index_and_settings(values: dict[str, Any]) -> tuple[Path, IndexSettings]:
     return Path(values["index"]), IndexSettings.from_dict(values["settings"])
-
-
-def _segment_result(first_table: str, meta: SegmentMeta) -> str:
-    return json.dumps({"first_table": first_table, "segment": meta.to_dict()})
 
 
 def _reporter(path: str | None) -> _Report | None:

@@ -250,9 +250,7 @@ def _check_relation(step: JoinStep) -> None:
     if not step.table or "likeness" in (step.relation or {}):
         left, right = SavedRelation.from_dict(step.relation).columns
     else:
-        found = TransformJoin.from_dict(step.relation)
-        columns = found.source_columns, found.target_columns
-        left, right = columns if found.direction == "left_to_right" else columns[::-1]
+        left, right = TransformJoin.from_dict(step.relation).columns
     own = [" ".join(map(str, label)) if isinstance(label, list) else str(label) for label in step.on]
     if not step.table and (len(left) != len(own) or list(right) != step.right_on):
         raise TypeError("the relation of a step relates the columns that it names in `on` and `right_on`")
@@ -315,8 +313,7 @@ class SavedRelation:
         programs = TransformJoin.from_dict(values)
         likeness = values.get("likeness")
         elements = None if values.get("elements") is None else ElementKeys.from_dict(values["elements"])
-        names = programs.source_columns, programs.target_columns
-        if elements is not None and (programs.found or any(len(side) != 1 for side in names)):
+        if elements is not None and (programs.found or any(len(side) != 1 for side in programs.columns)):
             raise InvalidTypeError("a relation by `elements` must be of one column on each side, and without programs")
         if not programs.found and likeness is None and elements is None:
             raise InvalidTypeError("a relation of two frames must have programs or `likeness`, got neither")
@@ -325,8 +322,7 @@ class SavedRelation:
     @property
     def columns(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """The key columns of the left and of the right frame."""
-        found = self.programs.source_columns, self.programs.target_columns
-        return found[::-1] if self.programs.direction == "right_to_left" else found
+        return self.programs.columns
 
 
 _KINDS: tuple[type[DistanceRelation], ...] = (NearRelation, SimilarRelation, AxesRelation)

@@ -28,14 +28,11 @@ class Legal(NamedTuple):
     words: str
 
 
-def has_surrogate(text: str) -> bool:
-    """Tell whether a text has a code point that UTF-8 cannot write."""
-    return any("\ud800" <= c <= "\udfff" for c in text)
-
-
 def is_text(value: Any, shortest: int = 1, longest: int = MAX_TEXT) -> bool:
-    """Tell whether a value is a text that a stored program may hold."""
-    return isinstance(value, str) and shortest <= len(value) <= longest and not has_surrogate(value)
+    """Tell whether a value is a text that a stored program may hold: one that UTF-8 can write, and not too long."""
+    if not isinstance(value, str) or not shortest <= len(value) <= longest:
+        return False
+    return not any("\ud800" <= c <= "\udfff" for c in value)
 
 
 def integer(low: int, high: int) -> Legal:

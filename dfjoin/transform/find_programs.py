@@ -142,11 +142,11 @@ def find_programs(
     tried = [f"{name}: of texts above {LONGEST_EXAMPLE} characters so many are looked at" for name in _long(sides)]
     if examples is not None:
         return find_taught(sides, check_examples(examples), tried)
-    similar = _similar_columns(sides)
+    similar = _similar_columns(sides, splits=False)
     accepted = _learn(sides, similar, rng, tried)
     accepted = accepted or _learn(sides, _signed_columns(sides), rng, tried)
     accepted = accepted or _learn_conditionally(sides, similar[:_MAX_CONDITIONAL], rng, tried)
-    accepted = accepted or _learn(sides, _split_columns(sides), rng, tried)
+    accepted = accepted or _learn(sides, _similar_columns(sides, splits=True), rng, tried)
     if max((one.quality for one in accepted), default=0.0) < 2 * FULL_COVERAGE:
         accepted += relate_dates(sides, rng, tried)
         accepted += relate_numbers(sides, rng, tried)
@@ -218,16 +218,6 @@ _ColumnPairs = list[tuple[Direction, ColumnPair, Program]]
 """Pairs of columns, each with its direction and with the program that makes the target."""
 
 
-def _similar_columns(sides: tuple[SampledTable, SampledTable]) -> _ColumnPairs:
-    """List the pairs of columns that share rare q-grams, the most similar first."""
-    return _pairs_by_pieces(sides, splits=False)
-
-
-def _split_columns(sides: tuple[SampledTable, SampledTable]) -> _ColumnPairs:
-    """List the columns and parts of columns that share rare q-grams, the most similar first."""
-    return _pairs_by_pieces(sides, splits=True)
-
-
 def _signed_columns(sides: tuple[SampledTable, SampledTable]) -> _ColumnPairs:
     """List the pairs of columns whose values have the same signatures, those of most values first."""
     found: _ColumnPairs = []
@@ -247,8 +237,8 @@ def _signed_columns(sides: tuple[SampledTable, SampledTable]) -> _ColumnPairs:
     return found[:_MAX_SIGNED_PAIRS]
 
 
-def _pairs_by_pieces(sides: tuple[SampledTable, SampledTable], splits: bool) -> _ColumnPairs:
-    """List the pairs of columns that share rare q-grams, the most similar first."""
+def _similar_columns(sides: tuple[SampledTable, SampledTable], splits: bool) -> _ColumnPairs:
+    """List the pairs of columns, or of columns and parts of columns, that share rare q-grams, most similar first."""
     found: _ColumnPairs = []
     for direction, (source, target) in zip(DIRECTIONS, (sides, sides[::-1]), strict=True):
         targets = target.keys()

@@ -170,8 +170,7 @@ class Relation:
 
     def explained(self) -> tuple[int, int]:
         """Return the rows of the source that programs join, or that are equal, and all of its rows that have a key."""
-        is_forward = self.programs.direction != "right_to_left"
-        side, keys = (self.left, self.pairs.left) if is_forward else (self.right, self.pairs.right)
+        (side, keys), _ = self.programs.ordered((self.left, self.pairs.left), (self.right, self.pairs.right))
         joined = np.zeros(side.index.n_keys, np.bool_)
         joined[keys[self.pairs.kinds < KINDS.index("fuzzy")]] = True
         is_key = pc.is_valid(side.texts()).to_numpy(zero_copy_only=False)

@@ -50,8 +50,7 @@ def pair_keys(
     reason : str
         Why the matcher found nothing; empty if it did, or was not asked.
     """
-    columns = programs.source_columns, programs.target_columns
-    own_columns, other_columns = columns[::-1] if programs.direction == "right_to_left" else columns
+    own_columns, other_columns = programs.columns
     own = distinct_keys({name: left[name].array for name in own_columns})
     other = distinct_keys({name: right[name].array for name in other_columns})
     pairs, respelled = _pairs_of_programs(programs, own, other)
@@ -96,11 +95,9 @@ def texts_to_compare(programs: TransformJoin, left: DistinctKeys, right: Distinc
     covered = max(programs.source_coverage, programs.target_coverage)
     if covered < HALF and len(left.columns) == len(right.columns) == 1:
         return left.texts(), right.texts()
-    is_forward = programs.direction != "right_to_left"
-    source, target = (left, right) if is_forward else (right, left)
-    cut = [_made(source, [ranked.program for ranked in programs.programs])]
-    cut.append(_made(target, [] if programs.target is None else [programs.target]))
-    return (cut[0], cut[1]) if is_forward else (cut[1], cut[0])
+    source, target = programs.ordered(left, right)
+    made = _made(source, [ranked.program for ranked in programs.programs])
+    return programs.ordered(made, _made(target, [] if programs.target is None else [programs.target]))
 
 
 def _made(keys: DistinctKeys, programs: list[Program]) -> pa.Array:
@@ -130,9 +127,8 @@ def _count_respelled(programs: TransformJoin, rows: RowJoin, left: DistinctKeys,
     """Count pairs whose texts, as the programs write them, are equal in canonical form only; of many the first ones."""
     if programs.target is None:
         return 0
-    is_forward = programs.direction != "right_to_left"
-    source, target = (left, right) if is_forward else (right, left)
-    source_rows, target_rows = (rows.left_rows, rows.right_rows)[:: 1 if is_forward else -1]
+    source, target = programs.ordered(left, right)
+    source_rows, target_rows = programs.ordered(rows.left_rows, rows.right_rows)
     count = 0
     for number, ranked in enumerate(programs.programs):
         if ranked.program.is_identity:  # equal keys, which no code is exported for

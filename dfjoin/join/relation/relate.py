@@ -191,11 +191,10 @@ def _by_periods(
         return Named(None)
     accepts, covered = options.transform == "accept", 0.0
     if programs.found:
-        columns = programs.source_columns, programs.target_columns
         covered = max(programs.source_coverage, programs.target_coverage)
-        if covered == 1 or any(len(names) != 1 for names in columns):
+        if covered == 1 or any(len(names) != 1 for names in programs.columns):
             return Named(None)
-        (own,), (other,) = columns[::-1] if programs.direction == "right_to_left" else columns
+        (own,), (other,) = programs.columns
         left, right, accepts = {own: left[own]}, {other: right[other]}, False
     found = relate_periods(left, right, accepts_doubt=accepts)
     if found.join is None:
@@ -218,8 +217,7 @@ def _by_entities(
         return None
     is_named = None not in named
     if programs.found:
-        columns = programs.source_columns, programs.target_columns
-        named = columns[::-1] if programs.direction == "right_to_left" else columns
+        named = programs.columns
     if any(names is not None and len(names) != 1 for names in named):
         return None
     sides = [
@@ -231,23 +229,21 @@ def _by_entities(
 
 def _by_names(programs: TransformJoin, left: TextColumns, right: TextColumns, options: JoinOptions) -> TransformJoin:
     """Relate two columns of names by their normal form, where that relates more of them than programs do."""
-    columns = programs.source_columns, programs.target_columns
-    is_pair = all(len(names) == 1 for names in columns)
+    is_pair = all(len(names) == 1 for names in programs.columns)
     if not is_pair or options.transform is False or options.examples is not None or programs.basis:
         return programs
-    own, other = columns[::-1] if programs.direction == "right_to_left" else columns
-    return relate_names(left[own[0]], right[other[0]], programs) or programs
+    (own,), (other,) = programs.columns
+    return relate_names(left[own], right[other], programs) or programs
 
 
 def _proposal(found: TransformJoin, left: TextColumns, right: TextColumns) -> str:
     """Describe programs that chance may explain, with pairs for example; empty if they explain little of both sides."""
     if max(found.source_coverage, found.target_coverage) < NEARLY_ALL:
         return ""
-    is_forward = found.direction == "left_to_right"
-    source, target = (left, right) if is_forward else (right, left)
+    source, target = found.ordered(left, right)
     names = [next(iter(columns)) for columns in (found.source_columns, found.target_columns)]
     rows = join_rows(found, {n: c.array for n, c in left.items()}, {n: c.array for n, c in right.items()})
-    pairs = zip(*((rows.left_rows, rows.right_rows)[:: 1 if is_forward else -1]), strict=True)
+    pairs = zip(*found.ordered(rows.left_rows, rows.right_rows), strict=True)
     shown = [f"{source[names[0]].array[int(i)]} = {target[names[1]].array[int(j)]}" for i, j in list(pairs)[:5]]
     return f"{found.programs[0].program} = {found.target}: in doubt, for example {', '.join(shown)}; {ACCEPT}"
 
@@ -345,7 +341,7 @@ def _equal_keys(
 
 def _with_equal_keys(programs: TransformJoin, left: Column, right: Column) -> TransformJoin:
     """Put equality before the programs that were found; programs that make a part of a key are dropped."""
-    source, target = (right, left) if programs.direction == "right_to_left" else (left, right)
+    source, target = programs.ordered(left, right)
     candidates = [Program.identity(source.name)]
     known = {ranked.program: ranked for ranked in programs.programs}
     if programs.target is not None and programs.target.is_identity:
@@ -360,7 +356,7 @@ def _with_equal_keys(programs: TransformJoin, left: Column, right: Column) -> Tr
         precision, evidence = (known[program].precision, known[program].evidence) if program in known else (1.0, 0.0)
         ranked.append(RankedProgram(program, support, support / n_rows, precision, evidence))
     return TransformJoin(
-        "right_to_left" if programs.direction == "right_to_left" else "left_to_right",
+        programs.direction or "left_to_right",
         (source.name,),
         (target.name,),
         Program.identity(target.name),

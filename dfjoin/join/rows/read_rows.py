@@ -214,8 +214,7 @@ class _ProgramLink:
         self._texts = {str(label): spell_values(left.array(position), values, step.pad)}
         source = [ranked.program for ranked in self._join.programs]
         target = [] if self._join.target is None else [self._join.target]
-        is_forward = self._join.direction == "left_to_right"
-        self._own_programs, self._programs = (source, target) if is_forward else (target, source)
+        self._own_programs, self._programs = self._join.ordered(source, target)
 
     @cached_property
     def _results(self) -> Vocabulary:

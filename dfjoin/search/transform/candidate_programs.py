@@ -328,8 +328,7 @@ def _is_accepted_on(join: TransformJoin, query: Column, candidate: Column, is_sa
     The candidate was chosen by the search, so that its program has to cover as much as one between columns that
     nobody named.
     """
-    is_forward = join.direction == "left_to_right"
-    source, target = (query, candidate) if is_forward else (candidate, query)
+    source, target = join.ordered(query, candidate)
     if join.target is not None and not join.target.is_identity:
         target = Column(target.name, join.target.apply([target.array]))
     outcome = evaluate(join.programs[0].program, [source], source, target.values)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -24,6 +24,8 @@ MAX_PROGRAMS = 100
 
 _LARGEST = 2.0**63
 _LONGEST_BASIS = 1000
+
+_T = TypeVar("_T")
 
 Table = Mapping[str, pa.Array | Column] | Sequence[tuple[str, pa.Array | Column]]
 
@@ -94,6 +96,15 @@ class TransformJoin:
     def found(self) -> bool:
         """Whether there is a join."""
         return bool(self.programs)
+
+    @property
+    def columns(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """Names of the columns of the left table, and of the right one, that are related."""
+        return self.ordered(self.source_columns, self.target_columns)
+
+    def ordered(self, left: _T, right: _T) -> tuple[_T, _T]:
+        """Return what is of the source and what is of the target, given that of the left and right side; or back."""
+        return (right, left) if self.direction == "right_to_left" else (left, right)
 
     def __str__(self) -> str:
         if not self.found:
@@ -251,10 +262,7 @@ def join_rows(found: TransformJoin, left: Table, right: Table) -> RowJoin:
     nothing = np.empty(0, np.int64)
     if not found.found or found.target is None:
         return RowJoin(nothing, nothing, nothing.astype(np.int16))
-    is_forward = found.direction == "left_to_right"
-    source, target = (left, right) if is_forward else (right, left)
-    sources = {column.name: column.array for column in as_columns(source)}
-    targets = {column.name: column.array for column in as_columns(target)}
+    sources, targets = ({c.name: c.array for c in as_columns(side)} for side in found.ordered(left, right))
     wanted = normalize_column(found.target.apply([targets[name] for name in found.target.columns]), SETTINGS)
     vocabulary = Vocabulary(wanted)
     n_rows = len(next(iter(sources.values())))
@@ -269,6 +277,6 @@ def join_rows(found: TransformJoin, left: Table, right: Table) -> RowJoin:
         is_new = (chosen < 0) & (row_targets >= 0)
         chosen[is_new], program_of[is_new] = row_targets[is_new], number
     source_rows, target_rows = expand_pairs(chosen, wanted.codes, len(wanted))
-    left_rows, right_rows = (source_rows, target_rows) if is_forward else (target_rows, source_rows)
+    left_rows, right_rows = found.ordered(source_rows, target_rows)
     order = np.argsort(pair_codes(left_rows, right_rows, int(right_rows.max(initial=0)) + 1), kind="stable")
     return RowJoin(left_rows[order], right_rows[order], program_of[source_rows][order])

@@ -103,9 +103,7 @@ def spell_as_targets(found: TransformJoin, left: Table, right: Table) -> Transfo
     """
     if not found.found or found.target is None:
         return found
-    source, target = (left, right) if found.direction == "left_to_right" else (right, left)
-    sources = {column.name: column for column in as_columns(source)}
-    targets = {column.name: column for column in as_columns(target)}
+    sources, targets = ({column.name: column for column in as_columns(side)} for side in found.ordered(left, right))
     spelled = found.target.apply([targets[name].array for name in found.target.columns])
     wanted = (
         targets[found.target.columns[0]].values if found.target.is_identity else normalize_column(spelled, SETTINGS)

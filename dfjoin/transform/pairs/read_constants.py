@@ -49,8 +49,8 @@ def read_constants(found: TransformJoin, left: Table, right: Table) -> Transform
     if not any(_tokens(ranked.program) for ranked in found.programs):
         return found
     rows = join_rows(found, left, right)
-    source_rows = rows.left_rows if found.direction == "left_to_right" else rows.right_rows
-    sources = {c.name: c.array for c in as_columns(left if found.direction == "left_to_right" else right)}
+    source_rows, _ = found.ordered(rows.left_rows, rows.right_rows)
+    sources = {column.name: column.array for column in as_columns(found.ordered(left, right)[0])}
     programs = []
     for number, ranked in enumerate(found.programs):
         joined = np.unique(source_rows[rows.programs == number])
@@ -112,7 +112,7 @@ def _reading_of(token: str, texts: Texts) -> Extract | None:
 def _counted(found: TransformJoin, left: Table, right: Table) -> Iterator[RankedProgram]:
     """Yield the programs of a join with the rows that they join now."""
     rows = join_rows(found, left, right)
-    source_rows = rows.left_rows if found.direction == "left_to_right" else rows.right_rows
+    source_rows, _ = found.ordered(rows.left_rows, rows.right_rows)
     for number, ranked in enumerate(found.programs):
         support = int(np.unique(source_rows[rows.programs == number]).size)
         n_rows = ranked.support / ranked.coverage if ranked.coverage else support
