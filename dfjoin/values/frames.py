@@ -212,7 +212,12 @@ def frame_of_columns(columns: Mapping[str, pd.Series]) -> pd.DataFrame:
 
     Objects stay objects: an array of texts would get the dtype of texts.
     """
-    return pd.DataFrame({name: column if column.dtype == object else column.array for name, column in columns.items()})
+    return pd.DataFrame(
+        {
+            name: column.reset_index(drop=True) if column.dtype == object else column.array
+            for name, column in columns.items()
+        }
+    )
 
 
 def arrow_to_series(column: pa.ChunkedArray) -> pd.Series:

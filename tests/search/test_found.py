@@ -6,6 +6,7 @@ import pytest
 
 import dfjoin
 from dfjoin.ingest import driver
+from dfjoin.search.found import rows_of
 from tests.search.protocol import candidates, find_by
 
 TABLES = {
@@ -41,6 +42,18 @@ def test_hits_do_not_depend_on_the_number_of_segments(lakes):
     assert (one.hits.tables, one.hits.names) == (many.hits.tables, many.hits.names)
     assert one.hits.hits.matched.tolist() == many.hits.hits.matched.tolist()
     assert set(one.hits.hits.segments.tolist()) == {0} and set(many.hits.hits.segments.tolist()) == set(range(5))
+
+
+def test_rows_are_those_of_itertuples(lake):
+    df = pd.DataFrame({"one": ["a", "b", "c"], "two": ["y", "z", "q"]})
+    found = dfjoin.discover_joinable(df, "*", lake, min_score=0, rank="useful", weighted=True)
+    others = {"two words": 1.5, 3: True, "missing": pd.array([None] * len(found), "Int64"), "class": np.nan}
+    for hits in (found, found.iloc[:0], found.assign(**{"pad": 5}), pd.DataFrame(found).assign(x=None), found.head(1)):
+        for label, cell in others.items():
+            hits[label] = cell if np.isscalar(cell) else cell[: len(hits)]
+        expected = [(row._fields, tuple(row)) for row in hits.itertuples(index=False)]
+        rows = [(row._fields, tuple(row)) for row in rows_of(hits)]
+        assert repr(rows) == repr(expected)
 
 
 def test_a_context_has_each_query_column_by_its_name(lake):

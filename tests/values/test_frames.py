@@ -18,6 +18,7 @@ from dfjoin.values.frames import (
     NOT_INDEXED,
     arrow_to_series,
     column_to_arrow,
+    frame_of_columns,
     frame_to_table,
     is_pandas,
     is_spark,
@@ -301,6 +302,13 @@ class TestTable:
         columns = {name: column.head(2).reset_index(drop=True) for name, column in COLUMNS.items() if len(column)}
         table = frame_to_table(pd.DataFrame(columns))
         assert table.to_pydict() == {name: [arrow_cell(value) for value in column] for name, column in columns.items()}
+
+    def test_columns_side_by_side_are_those_of_a_frame_of_pandas(self):
+        columns = {name: column.head(2).reset_index(drop=True) for name, column in COLUMNS.items() if len(column) > 1}
+        found = frame_of_columns(columns)
+        pd.testing.assert_frame_equal(found, pd.DataFrame(columns))
+        again = frame_of_columns({name: column.set_axis([7, 7]) for name, column in columns.items()})
+        pd.testing.assert_frame_equal(again, found)  # by position, whatever labels they have
 
     def test_a_frame_without_columns_has_none(self):
         assert frame_to_table(pd.DataFrame(index=[1, 2])).num_columns == 0
