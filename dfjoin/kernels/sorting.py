@@ -124,7 +124,22 @@ def merge_sort_by(is_before):
 
 @njit_inner
 def is_stretch_before(data, i, end_i, j, end_j):
-    """Tell whether a stretch of numbers comes before another one in lexicographic order."""
+    """Tell whether a stretch of numbers comes before another one in lexicographic order.
+
+    Parameters
+    ----------
+    data : ndarray
+    i, end_i, j, end_j : int
+        Where either stretch begins and ends.
+
+    Returns
+    -------
+    bool
+
+    Notes
+    -----
+    O(entries that are equal).
+    """
     while i < end_i and j < end_j:
         if data[i] != data[j]:
             return data[i] < data[j]
