@@ -142,7 +142,7 @@ class Listing:
         if isinstance(source, (str, os.PathLike)):
             location = absolute_uri(source)
             path = local_path(location)
-            return _reaching(location, lambda: _remote_tree(location)) if path is None else self._local(path, source)
+            return _list_remote(location, lambda: _remote_tree(location)) if path is None else self._local(path, source)
         if isinstance(source, Iterable) and not isinstance(source, (bytes, dict)):
             items = list(source)
             if all(isinstance(item, (str, os.PathLike)) for item in items):
@@ -177,7 +177,7 @@ class Listing:
         if not locations:
             return os.path.abspath(os.curdir), Directory("")  # noqa: PTH100
         if not local:
-            return _reaching(locations[0], lambda: _remote_files_tree(locations))
+            return _list_remote(locations[0], lambda: _remote_files_tree(locations))
         if len(local) < len(locations):
             raise InvalidParameterError(
                 "`source` must list files of one file system; got local paths and URIs together. "
@@ -298,7 +298,7 @@ def _check_text(path: str) -> None:
         )
 
 
-def _reaching(uri: str, collect: Callable[[], tuple[str, Directory]]) -> tuple[str, Directory]:
+def _list_remote(uri: str, collect: Callable[[], tuple[str, Directory]]) -> tuple[str, Directory]:
     """List a place on another machine; say what failed when it cannot be reached."""
     try:
         return collect()

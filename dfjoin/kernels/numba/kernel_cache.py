@@ -76,13 +76,13 @@ class KernelSources:
         """
         asked = frozenset(files)
         if asked not in self._digests:
-            reached, ahead = set(files), list(files)
+            found, ahead = set(files), list(files)
             while ahead:
-                new = self.imports(ahead.pop()) - reached
-                reached |= new
+                new = self.imports(ahead.pop()) - found
+                found |= new
                 ahead += new
             digest = hashlib.blake2b(digest_size=16)
-            for name, path in sorted((self._names.get(path, path.name), path) for path in reached):
+            for name, path in sorted((self._names.get(path, path.name), path) for path in found):
                 digest.update(name.encode() + b"\0" + hashlib.blake2b(self._text(path)).digest())
             self._digests[asked] = digest.hexdigest()
         return self._digests[asked]
