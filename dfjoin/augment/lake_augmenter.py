@@ -52,6 +52,12 @@ from dfjoin.values.frames import is_pandas, select_column
 from dfjoin.values.periods import read_periods
 
 _PURPOSE = "LakeAugmenter"
+_OF_JOINS = (
+    *("mode", "radius", "radius_unit", "metric", "aggregate"),
+    *("on_stale", "min_score", "threshold", "tables", "exclude"),
+)
+"""Arguments that say which tables are joined, and how."""
+
 _base: Any = import_optional("sklearn.base", extra="sklearn", purpose=_PURPOSE)
 _checks: Any = import_optional("sklearn.utils.validation", extra="sklearn", purpose=_PURPOSE)
 _metrics: Any = import_optional("sklearn.metrics", extra="sklearn", purpose=_PURPOSE)
@@ -378,19 +384,8 @@ class LakeAugmenter(_base.TransformerMixin, _base.BaseEstimator):
         """Check the arguments of the joins and make their record."""
         if self.aggregate is None:
             raise InvalidParameterError("`aggregate` must be a rule here, got None: rows of X must not be multiplied")
-        join = join_options(
-            mode=self.mode,
-            radius=self.radius,
-            radius_unit=self.radius_unit,
-            metric=self.metric,
-            **({"transform": False, "fuzzy": False} if self.precision is None else {"precision": self.precision}),
-            aggregate=self.aggregate,
-            on_stale=self.on_stale,
-            min_score=self.min_score,
-            threshold=self.threshold,
-            tables=self.tables,
-            exclude=self.exclude,
-        )
+        likeness = {"transform": False, "fuzzy": False} if self.precision is None else {"precision": self.precision}
+        join = join_options(**{name: getattr(self, name) for name in _OF_JOINS}, **likeness)
         hops = check.check_positive_int(self.max_hops, "max_hops")
         if hops > MOST_HOPS:
             raise InvalidParameterError(f"`max_hops` must be at most {MOST_HOPS}, got {hops}")

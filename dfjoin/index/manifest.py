@@ -256,13 +256,8 @@ class Manifest:
                 f"a change of this index has to keep up {shortlist(self.later_features)}, which this dfjoin "
                 f"{__version__} does not know; upgrade dfjoin to change it"
             )
-        fields: dict[str, Any] = {
-            "version": self.version + 1,
-            "created_by": f"dfjoin {__version__}",
-            "created_at": now(),
-            "operation": operation,
-        }
-        return replace(self, **{**fields, **changes})
+        written: dict[str, Any] = {"created_by": f"dfjoin {__version__}", "created_at": now(), "operation": operation}
+        return replace(self, **{"version": self.version + 1, **written, **changes})
 
     def to_json(self) -> str:
         """Write the manifest as JSON text."""

@@ -245,9 +245,7 @@ class ColumnReader:
         codes = values.codes
         self._n_null += int(np.count_nonzero(codes < 0))
         positions = null_codes(values, self._settings).tolist()
-        for position in positions:
-            text = values.value(position)
-            self._null_rows[text] = self._null_rows.get(text, 0) + int(np.count_nonzero(codes == position))
+        count_nulls(values, positions, self._null_rows)
         if self._n_samples < self._settings.samples:
             self._sample(array, values, set(positions))
         texts, classes = values.packed, values.classes
@@ -410,7 +408,7 @@ class ColumnReader:
         if profile is None or values is not united or self._spilled:
             profile = merge_profiles([profile_values(values, self.type), *self._spilled])
         if self._reason:
-            profile = Profile("binary", 0, False, 0, 0, "", "")
+            profile = Profile("binary")
         is_indexed = self._is_searchable and not self._is_closed if is_part else profile.is_indexable
         if is_indexed:
             buffer.add(column, values.without_rows())
@@ -454,23 +452,23 @@ class ColumnReader:
             self.packed = cells.pack(hashes, hashes)
 
 
+def count_nulls(values: ValueSet, positions: Iterable[int], counts: dict[str, int]) -> None:
+    """Add the rows of values that may be nulls to those that their texts have had so far."""
+    for position in positions:
+        text = values.value(position)
+        counts[text] = counts.get(text, 0) + int(np.count_nonzero(values.codes == position))
+
+
 def profile_record(profile: Profile) -> dict[str, Any]:
     """Return the fields of a column's record that are its profile."""
-    return {
-        "kind": KINDS.index(profile.kind),
-        "has_range": int(profile.has_range),
-        "cardinality": profile.cardinality,
-        "min_integer": profile.min_integer,
-        "max_integer": profile.max_integer,
-        "min": profile.min,
-        "max": profile.max,
-    }
+    values = {name: getattr(profile, name) for name in Profile.__dataclass_fields__}
+    return {**values, "kind": KINDS.index(profile.kind), "has_range": int(profile.has_range)}
 
 
 def profile_of(record: dict[str, Any]) -> Profile:
     """Return the profile that a column's record holds."""
-    same = {name: record[name] for name in ("cardinality", "min_integer", "max_integer", "min", "max")}
-    return Profile(kind=KINDS[record["kind"]], has_range=bool(record["has_range"]), **same)
+    values = {name: record[name] for name in Profile.__dataclass_fields__}
+    return Profile(**{**values, "kind": KINDS[record["kind"]], "has_range": bool(record["has_range"])})
 
 
 def _spellings(array: pa.Array, rows: dict[int, int], values: ValueSet) -> list[str]:

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from dfjoin.index.catalog import NOT_IN_FILE
-from dfjoin.ingest.column_buffer import EntryBuffer, NotContinued, profile_record
+from dfjoin.ingest.column_buffer import EntryBuffer, NotContinued, count_nulls, profile_record
 from dfjoin.ingest.undecided import Undecided
 from dfjoin.kernels.texts.numbers import DAY_MONTH_YEAR
 from dfjoin.types import IndexSettings
@@ -124,9 +124,7 @@ class LeftOutColumn:
     def _without_doubtful(self, values: ValueSet) -> ValueSet:
         """Leave out values that may be nulls, count their rows, and note the shapes of the others."""
         positions = null_codes(values, self._settings)
-        for position in positions.tolist():
-            text = values.value(position)
-            self._null_rows[text] = self._null_rows.get(text, 0) + int(np.count_nonzero(values.codes == position))
+        count_nulls(values, positions.tolist(), self._null_rows)
         if self._settings.null_evidence:
             self._evidence.add(values.hashes, values.data, values.offsets, positions)
         is_held = np.ones(len(values), bool)
@@ -137,7 +135,7 @@ class LeftOutColumn:
     def _look_at(self, values: ValueSet) -> str:
         """Note the kind of some values; return how all-digit dates were read."""
         read = values if self._settings.dayfirst is None and self._parts else read_dates(values, self._settings)
-        self._parts = [merge_profiles([*self._parts, Profile(kind_of(read, self.type), 0, False, 0, 0, "", "")])]
+        self._parts = [merge_profiles([*self._parts, Profile(kind_of(read, self.type))])]
         return read.date_order
 
     def resume(self, record: dict[str, Any], values: ValueSet | None) -> None:
@@ -170,7 +168,7 @@ class LeftOutColumn:
             kind = _kind_of_type(self.type) if self._n_rows > n_null else "empty"
         return {
             "type": str(self.type),
-            **profile_record(Profile(kind, 0, False, 0, 0, "", "")),
+            **profile_record(Profile(kind)),
             "is_indexed": 0,
             "n_rows": self._n_rows,
             "n_null": n_null,

@@ -97,7 +97,7 @@ def _decide(parts: list[_TablePart], position: int, settings: IndexSettings) -> 
                 rows[text] = rows.get(text, 0) + n
     nulls = evidence.decide(rows)
     texts = sorted(set(rows) - set(nulls))
-    values, profile = None, Profile("empty", 0, False, 0, 0, "", "")
+    values, profile = None, Profile("empty")
     if texts or dates:
         values = normalize_batch(pa.array([*texts, *sorted(dates)], pa.string()), settings)
         has_others = any(KINDS[part.columns[position]["kind"]] != "empty" for part in parts)
@@ -309,7 +309,7 @@ def _unite_column(parts: list[dict[str, Any]], n_samples: int) -> dict[str, Any]
     profile = merge_profiles([profile_of(part) for part in parts])
     given_up = [p for p in parts if known_reason(p["type"])]
     if given_up:  # the other parts do not count then: the column would be found by a part of its values
-        profile = Profile("binary", 0, False, 0, 0, "", "")
+        profile = Profile("binary")
     samples = list(dict.fromkeys(sample for p in parts for sample in p["samples"]))[:n_samples]
     is_wanted = any(p["is_indexed"] for p in parts)
     return {

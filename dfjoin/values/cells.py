@@ -162,9 +162,7 @@ def plain_array(array: pa.Array | pa.ChunkedArray) -> pa.Array:
         values = plain_array(array.dictionary)
         return array if values.type == type_.value_type else values.take(array.indices)
     if pa.types.is_run_end_encoded(type_):
-        rows = np.arange(array.offset, array.offset + len(array))
-        runs = np.searchsorted(array.run_ends.to_numpy(), rows, side="right")
-        return plain_array(array.values).take(pa.array(runs))
+        return plain_array(array.values).take(_run_of_rows(array))
     if isinstance(type_, pa.BaseExtensionType):
         if type_.extension_name == "arrow.uuid":
             return _uuid_text(array.storage)
@@ -185,6 +183,12 @@ def _one_chunk(array: pa.ChunkedArray) -> pa.Array:
     if isinstance(whole, pa.ChunkedArray):  # more than 2 GiB of text
         whole = pa.concat_arrays([chunk.cast(pa.large_string()) for chunk in whole.chunks])
     return whole
+
+
+def _run_of_rows(array: pa.Array) -> pa.Array:
+    """Return the run that each row of an array lies in which repeats values by runs."""
+    rows = np.arange(array.offset, array.offset + len(array))
+    return pa.array(np.searchsorted(array.run_ends.to_numpy(), rows, side="right"))
 
 
 def workable_type(type_: pa.DataType) -> pa.DataType:
@@ -208,9 +212,7 @@ def workable_array(array: pa.Array) -> pa.Array:
     """Return an array of its `workable_type`; itself where that is its type, or Arrow knows no way."""
     type_ = array.type
     if pa.types.is_run_end_encoded(type_):
-        rows = np.arange(array.offset, array.offset + len(array))
-        runs = np.searchsorted(array.run_ends.to_numpy(), rows, side="right")
-        return workable_array(array.values).take(pa.array(runs))
+        return workable_array(array.values).take(_run_of_rows(array))
     wanted = workable_type(type_)
     if wanted == type_:
         return array

@@ -51,12 +51,12 @@ class Profile:
     """
 
     kind: str
-    cardinality: int
-    has_range: bool
-    min_integer: int
-    max_integer: int
-    min: str
-    max: str
+    cardinality: int = 0
+    has_range: bool = False
+    min_integer: int = 0
+    max_integer: int = 0
+    min: str = ""
+    max: str = ""
 
     @property
     def is_indexable(self) -> bool:
@@ -141,22 +141,18 @@ def profile_values(values: ValueSet, type_: pa.DataType, has_texts: bool = True)
     -----
     O(bytes of the distinct values).
     """
-    kind = kind_of(values, type_)
-    if kind == "float" and has_texts:
-        return Profile(kind, len(values), False, 0, 0, *_float_range(values))
-    if kind not in INDEXED_KINDS:
-        return Profile(kind, len(values), False, 0, 0, "", "")
-    smallest = largest = 0
-    has_range = False
+    kind, n = kind_of(values, type_), len(values)
     if kind == "integer":
         smallest, largest, has_range = _integer_range(values)
-    if has_range:
-        return Profile(kind, len(values), True, smallest, largest, str(smallest), str(largest))
-    if not has_texts:
-        return Profile(kind, len(values), False, 0, 0, "", "")
-    first, last = spellings.text_range(values.data, values.offsets)
-    low, high = (values.value(int(i))[:MAX_TEXT] if i >= 0 else "" for i in (first, last))
-    return Profile(kind, len(values), False, 0, 0, low, high)
+        if has_range:
+            return Profile(kind, n, True, smallest, largest, str(smallest), str(largest))
+    low = high = ""
+    if kind == "float" and has_texts:
+        low, high = _float_range(values)
+    elif kind in INDEXED_KINDS and has_texts:
+        ends = spellings.text_range(values.data, values.offsets)
+        low, high = (values.value(int(i))[:MAX_TEXT] if i >= 0 else "" for i in ends)
+    return Profile(kind, n, min=low, max=high)
 
 
 def _integer_range(values: ValueSet) -> tuple[int, int, bool]:

@@ -145,7 +145,7 @@ def _profile_of(values: ValueSet, present: int, low: int, high: int, has_range: 
     if low < 0 and kind == "float":
         return profile_values(values, _STRING)
     if kind not in INDEXED_KINDS and kind != "float":
-        return Profile(kind, n, False, 0, 0, "", "")
+        return Profile(kind, n)
     first, last = values.value(low)[:MAX_TEXT], values.value(high)[:MAX_TEXT]
     return Profile(kind, n, False, 0, 0, first, last)
 
