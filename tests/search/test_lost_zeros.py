@@ -203,3 +203,20 @@ def test_digits_with_zeros_beside_longer_integers_are_no_codes_of_one_width():
     settings = IndexSettings()
     assert spellings._width_of_codes(normalize_column(pa.array(codes), settings)) == 5
     assert spellings._width_of_codes(normalize_column(pa.array([*codes, "123456"]), settings)) == 0
+
+
+def test_rows_of_all_spellings_come_in_the_order_of_a_result():
+    rows = pd.DataFrame(
+        {
+            "query_column": ["b", "a", "b", "a", "a", "b", "a"],
+            "usefulness": [0.5, 0.2, 0.5, 0.9, 0.2, 0.7, 0.2],
+            "matched": [3, 4, 4, 1, 4, 1, 5],
+            "cardinality": [9, 8, 9, 9, 7, 9, 9],
+        }
+    )
+    order = [3, 6, 4, 1, 5, 2, 0]
+    assert spellings._best(rows, list(range(7)), ["a", "b"], None) == order
+    assert spellings._best(rows, list(range(7)), ["a", "b"], 2) == [3, 6, 5, 2]
+    assert spellings._best(rows, [0, 1, 4, 5], ["b", "a"], 5) == [5, 0, 4, 1]
+    by_rows = rows.drop(columns="usefulness").assign(matched_rows=[1, 2, 3, 4, 5, 6, 7])
+    assert spellings._best(by_rows, list(range(7)), ["a", "b"], 1) == [6, 5]

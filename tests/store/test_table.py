@@ -82,6 +82,8 @@ def test_repeated_names_are_those_of_the_catalogue(lake):
 
 def test_wanted_columns_come_in_the_order_asked_for(lake):
     assert list(lake.table("sub/t.csv", ["name", "code"])) == ["name", "code"]
+    assert list(lake.table("sub/t.csv", ["name", "name"])) == ["name", "name"]
+    assert lake.table("sub/t.csv", []).shape == (0, 0)
 
 
 def test_unknown_names_are_errors_that_list_what_there_is(lake):
