@@ -275,7 +275,7 @@ class LakeAugmenter(_base.TransformerMixin, _base.BaseEstimator):
         self.tables_ = [one.table for one in found.report.joined]
         self.features_ = list(found.frozen.features)
         self._labels = list(frame.columns)
-        self._contents = _table_contents(lake.snapshot, self.plan_)
+        self._contents = {step.table: _content(lake.snapshot, step.table) for step in self.plan_.steps}
         wide = self._joined(frame.iloc[:1])
         self.dtypes_ = {name: _model_dtype(wide[name].dtype) for name in self.features_}
         self._encoding = None
@@ -481,12 +481,8 @@ def _model_dtype(dtype: Any) -> Any:
     return np.dtype(np.float64) if is_masked and is_number else dtype
 
 
-def _table_contents(snapshot: Snapshot, plan: JoinPlan) -> dict[str, str]:
-    """Return what tells the content of each table of a plan from another content of the same name."""
-    return {step.table: _content(snapshot, step.table) for step in plan.steps}
-
-
 def _content(snapshot: Snapshot, table: str) -> str:
+    """Return what tells the content of a table from another content of the same name."""
     return hashlib.blake2b(repr(content_of(snapshot, table)).encode(), digest_size=16).hexdigest()
 
 
@@ -498,7 +494,7 @@ def _check_fitted_tables(snapshot: Snapshot, contents: Mapping[str, str], on_sta
     snapshot : Snapshot
         The index as it is now.
     contents : mapping of str
-        Of `_table_contents`.
+        Table → its `_content` when the plan was fitted.
     on_stale : {"error", "warn", "ignore"}
         What to do where a table has another content.
 

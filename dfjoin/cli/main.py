@@ -1,6 +1,6 @@
 """The shell: a command is one call into the library; each has a file of its own.
 
-``add | remove | compact | vacuum`` are in `dfjoin.cli.maintain`, ``search | show`` in `dfjoin.cli.look_up`.
+``add | remove | compact | vacuum`` are in `dfjoin.cli.maintain`, ``info | search | show`` in `dfjoin.cli.look_up`.
 """
 
 from __future__ import annotations
@@ -18,7 +18,6 @@ from dfjoin.cli.command import Parser, add_command, in_shell_words
 from dfjoin.cli.discover_command import add_discover_command
 from dfjoin.cli.explore_command import add_explore_command
 from dfjoin.cli.graph import add_graph_command
-from dfjoin.cli.info_command import add_info_command
 from dfjoin.cli.join_command import add_join_command
 from dfjoin.cli.look_up import add_look_up_commands
 from dfjoin.cli.maintain import add_maintenance_commands
@@ -104,7 +103,6 @@ def _parsers() -> tuple[Parser, dict[str, Parser]]:
     add_build_command(commands)
     add_discover_command(commands)
     add_join_command(commands)
-    add_info_command(commands)
     add_look_up_commands(commands)
     add_graph_command(commands)
     add_explore_command(commands)

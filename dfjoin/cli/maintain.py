@@ -91,11 +91,22 @@ Index the vectors that `discover --mode embedding` needs; no table is read.
 
 def add_maintenance_commands(commands: Any) -> None:
     """Add the commands to argparse's subparsers."""
-    _add_reading_commands(commands)
-    _add_repairing_commands(commands)
-    parser = add_command(commands, "remove", _REMOVE_HELP, _remove)
+    parser = add_command(commands, "add", _ADD_HELP, _add)
+    parser.add_argument("source", help="directory, glob or file of tables")
+    parser.add_argument("--replace", action="store_true", help="as the command replace")
+    parser.add_argument("--full", action="store_true", help="read everything, changed or not")
+    add_reading_options(parser)
+    parser = add_command(commands, "replace", _REPLACE_HELP, _change)
+    parser.add_argument("source", help="directory, glob or file of tables")
+    add_reading_options(parser)
+    parser = add_command(commands, "restore", _RESTORE_HELP, _change)
+    parser.add_argument("version", type=int, help="number of the version")
+    add_command(commands, "verify", _VERIFY_HELP, _verify)
+    add_command(commands, "repair", _REPAIR_HELP, _repair)
+    _add_group_commands(commands)
+    parser = add_command(commands, "remove", _REMOVE_HELP, _change)
     parser.add_argument("tables", nargs="+", help="names or patterns of tables")
-    parser = add_command(commands, "compact", _COMPACT_HELP, _compact)
+    parser = add_command(commands, "compact", _COMPACT_HELP, _change)
     parser.add_argument("--full", action="store_true", help="merge all that may be merged")
     parser.add_argument("--engine", choices=("spark", "inline"), default="inline", help="where the work is done")
     parser = add_command(commands, "vacuum", _VACUUM_HELP, _vacuum)
@@ -103,38 +114,16 @@ def add_maintenance_commands(commands: Any) -> None:
     parser.add_argument("--dry-run", action="store_true", help="remove nothing")
 
 
-def _add_reading_commands(commands: Any) -> None:
-    for name, text, run in (("add", _ADD_HELP, _add), ("replace", _REPLACE_HELP, _replace)):
-        parser = add_command(commands, name, text, run)
-        parser.add_argument("source", help="directory, glob or file of tables")
-        if name == "add":
-            parser.add_argument("--replace", action="store_true", help="as the command replace")
-            parser.add_argument("--full", action="store_true", help="read everything, changed or not")
-        add_reading_options(parser)
-
-
-def _add_repairing_commands(commands: Any) -> None:
-    parser = add_command(commands, "restore", _RESTORE_HELP, _restore)
-    parser.add_argument("version", type=int, help="number of the version")
-    for name, text, run in (
-        ("verify", _VERIFY_HELP, _verify),
-        ("repair", _REPAIR_HELP, _repair),
-        ("add-patterns", _PATTERNS_HELP, _add_patterns),
-        ("add-row-signatures", _ROWS_HELP, _add_row_signatures),
-        ("add-vectors", _VECTORS_HELP, _add_vectors),
-        ("add-signatures", _SIGNATURES_HELP, _add_signatures),
-    ):
-        parser = add_command(commands, name, text, run)
-        if run is _add_row_signatures:
-            parser.add_argument("--engine", choices=("spark", "inline"), help="where tables are read")
-        if run is _add_vectors:
-            parser.add_argument(
-                "--embedder", help="ngrams (the default), fasttext (trained here) or the file of a model"
-            )
-            parser.add_argument(
-                "--engine", choices=("spark", "inline"), default="inline", help="where values are embedded"
-            )
-            parser.add_argument("--quiet", action="store_false", dest="progress", help="show no progress")
+def _add_group_commands(commands: Any) -> None:
+    """Add the commands that index what modes of search need."""
+    add_command(commands, "add-patterns", _PATTERNS_HELP, _change)
+    parser = add_command(commands, "add-row-signatures", _ROWS_HELP, _change)
+    parser.add_argument("--engine", choices=("spark", "inline"), help="where tables are read")
+    parser = add_command(commands, "add-vectors", _VECTORS_HELP, _change)
+    parser.add_argument("--embedder", help="ngrams (the default), fasttext (trained here) or the file of a model")
+    parser.add_argument("--engine", choices=("spark", "inline"), default="inline", help="where values are embedded")
+    parser.add_argument("--quiet", action="store_false", dest="progress", help="show no progress")
+    parser = add_command(commands, "add-signatures", _SIGNATURES_HELP, _change)
     parser.add_argument("--permutations", type=int, default=256, help="values of a signature (default 256)")
     parser.add_argument("--signature-min", type=int, help="columns with fewer distinct values get none")
     parser.add_argument("--partitions", type=int, default=32, help="parts by set size, at most (default 32)")
@@ -147,20 +136,16 @@ def _open(index: str) -> Lake:
     return open_lake(index)
 
 
+def _change(options: argparse.Namespace) -> int:
+    """Call the method of the lake that has the name of the command, and show what the index holds then."""
+    method = getattr(_open(options.index), options.command.replace("-", "_"))
+    return show_index(method(**arguments_of(method, options)), options.json)
+
+
 def _add(options: argparse.Namespace) -> int:
     if options.replace:
-        return _replace(options)
-    lake = _open(options.index)
-    return show_index(lake.add(**arguments_of(lake.add, options)), options.json)
-
-
-def _replace(options: argparse.Namespace) -> int:
-    lake = _open(options.index)
-    return show_index(lake.replace(**arguments_of(lake.replace, options)), options.json)
-
-
-def _restore(options: argparse.Namespace) -> int:
-    return show_index(_open(options.index).restore(options.version), options.json)
+        options.command = "replace"
+    return _change(options)
 
 
 def _verify(options: argparse.Namespace) -> int:
@@ -186,32 +171,6 @@ def _repair(options: argparse.Namespace) -> int:
     lines += [f"lost: {table}" for table in report["tables"]]
     lines.append(f"{len(report['segments'])} segment(s) were dropped; version {report['version']} is sound")
     return print_lines(lines)
-
-
-def _add_patterns(options: argparse.Namespace) -> int:
-    return show_index(_open(options.index).add_patterns(), options.json)
-
-
-def _add_row_signatures(options: argparse.Namespace) -> int:
-    return show_index(_open(options.index).add_row_signatures(engine=options.engine), options.json)
-
-
-def _add_vectors(options: argparse.Namespace) -> int:
-    lake = _open(options.index)
-    return show_index(lake.add_vectors(**arguments_of(lake.add_vectors, options)), options.json)
-
-
-def _add_signatures(options: argparse.Namespace) -> int:
-    lake = _open(options.index)
-    return show_index(lake.add_signatures(**arguments_of(lake.add_signatures, options)), options.json)
-
-
-def _remove(options: argparse.Namespace) -> int:
-    return show_index(_open(options.index).remove(options.tables), options.json)
-
-
-def _compact(options: argparse.Namespace) -> int:
-    return show_index(_open(options.index).compact(full=options.full, engine=options.engine), options.json)
 
 
 def _vacuum(options: argparse.Namespace) -> int:

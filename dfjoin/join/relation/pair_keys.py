@@ -53,7 +53,8 @@ def pair_keys(
     own_columns, other_columns = programs.columns
     own = distinct_keys({name: left[name].array for name in own_columns})
     other = distinct_keys({name: right[name].array for name in other_columns})
-    pairs, respelled = _pairs_of_programs(programs, own, other)
+    rows = join_rows(programs, own.columns, other.columns)
+    pairs, respelled = marked_pairs(programs, rows), _count_respelled(programs, rows, own, other)
     fuzzy, reason = match_rest(*texts_to_compare(programs, own, other), pairs)
     if reason:
         reason = f"{' + '.join(own_columns)} = {' + '.join(other_columns)}: {reason}"
@@ -105,12 +106,6 @@ def _made(keys: DistinctKeys, programs: list[Program]) -> pa.Array:
     made = [program.apply([keys.columns[name] for name in program.columns]) for program in programs]
     texts = [array.cast(pa.large_string()) for array in [*made, keys.texts()]]
     return pc.coalesce(*texts) if len(texts) > 1 else texts[0]
-
-
-def _pairs_of_programs(programs: TransformJoin, left: DistinctKeys, right: DistinctKeys) -> tuple[KeyPairs, int]:
-    """Pair the keys that programs join, and count those that are respelled; a copy of the key joins equal ones."""
-    rows = join_rows(programs, left.columns, right.columns)
-    return marked_pairs(programs, rows), _count_respelled(programs, rows, left, right)
 
 
 def marked_pairs(programs: TransformJoin, rows: RowJoin) -> KeyPairs:
