@@ -5,7 +5,8 @@ from __future__ import annotations
 import glob
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from hashlib import blake2b
 from pathlib import Path, PurePosixPath
@@ -167,6 +168,11 @@ def absolute_uri(location: str | os.PathLike[str]) -> str:
         text = os.fsdecode(text)
     path = local_path(text)
     return text.rstrip("/") if path is None else str(Path(path))
+
+
+def roots_at(roots: Sequence[Root], moved: Mapping[int, str]) -> list[Root]:
+    """Return roots at their present locations; `moved` has that of each which was moved, by its id."""
+    return [replace(root, uri=moved.get(root.id, root.uri)) for root in roots]
 
 
 def catalogued_source(index: Path, root: Root, record: dict[str, Any]) -> TableSource:

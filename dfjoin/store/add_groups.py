@@ -29,6 +29,7 @@ from dfjoin.ingest.driver import freeze_partitions
 from dfjoin.ingest.embed_driver import add_vectors_of
 from dfjoin.ingest.engine import InlineEngine, choose_engine
 from dfjoin.ingest.rows_task import RowsReader
+from dfjoin.sources.roots import roots_at
 from dfjoin.types import IndexSettings
 from dfjoin.vectors.axis_specs import check_axes
 from dfjoin.vectors.embedders import NGRAMS
@@ -97,38 +98,20 @@ def add_vectors(path: Path, given: EmbedderChoice, engine: str | None, spark: An
         made, used = add_vectors_of(missing, chosen, written, runner, is_shown)
         done = {segment.id: segment for segment in made}
         segments = tuple(done.get(segment.id, segment) for segment in base.segments)
-
-        def change(latest: Manifest) -> Manifest:
-            if (latest.segments, latest.settings, latest.embedder) != (base.segments, base.settings, base.embedder):
-                raise ConcurrentCommitError(
-                    "another writer has changed the index while vectors were added; nothing of this change is visible: "
-                    "call add_vectors() again"
-                )
-            return latest.next("add vectors", segments=segments, embedder=used.meta)
-
-        return commit_change(path, change)
+        return _commit(path, base, "vectors", segments=segments, embedder=used.meta)
 
 
 def add_axes(path: Path, axes: Any, moved: dict[int, str]) -> Manifest:
     """Give the latest version points of its columns of numbers, see `Lake.add_axes`."""
     base = read_manifest(path)
     specs = check_axes(axes) if axes is not None else base.axes or ()
-    roots = [replace(root, uri=moved.get(root.id, root.uri)) for root in base.roots]
+    roots = roots_at(base.roots, moved)
     with Uncommitted(path) as written:
         segments: Sequence[SegmentMeta] = [segment.with_groups("axes", []) for segment in base.segments]
         if specs is not None:
             reader = AxesReader(path, base.settings, roots, specs)
             segments = add_axes_of(segments, reader, written, InlineEngine())
-
-        def change(latest: Manifest) -> Manifest:
-            if (latest.segments, latest.settings, latest.axes) != (base.segments, base.settings, base.axes):
-                raise ConcurrentCommitError(
-                    "another writer has changed the index while axes were added; nothing of this change is visible: "
-                    "call add_axes() again"
-                )
-            return latest.next("add axes", segments=tuple(segments), axes=specs)
-
-        return commit_change(path, change)
+        return _commit(path, base, "axes", segments=tuple(segments), axes=specs)
 
 
 def add_row_signatures(path: Path, moved: dict[int, str], *, engine: str | None, spark: Any) -> Manifest:
@@ -137,14 +120,14 @@ def add_row_signatures(path: Path, moved: dict[int, str], *, engine: str | None,
     base = read_manifest(path)
     if base.settings.row_signatures and all(segment.group("rows") is not None for segment in base.segments):
         return base
-    roots = [replace(root, uri=moved.get(root.id, root.uri)) for root in base.roots]
+    roots = roots_at(base.roots, moved)
     runner = choose_engine(engine, spark) or InlineEngine()
     reader = RowsReader(path, base.settings, roots, runner)
 
     def with_rows(segment: Segment, _: IndexSettings) -> SegmentMeta:
         return segment.meta.with_group(reader.write(segment))
 
-    return _add_group(path, base, replace(base.settings, row_signatures=True), with_rows, "row_signatures")
+    return _add_group(path, base, replace(base.settings, row_signatures=True), with_rows, "row signatures")
 
 
 def _add_group(
@@ -152,26 +135,30 @@ def _add_group(
     base: Manifest,
     settings: IndexSettings,
     with_group: Callable[[Segment, IndexSettings], SegmentMeta],
-    name: str,
+    words: str,
 ) -> Manifest:
     """Give every segment another component group, written last, and commit new settings with them."""
-    words = name.replace("_", " ")
-
-    def change(latest: Manifest) -> Manifest:
-        if latest.segments != base.segments or latest.settings != base.settings:
-            raise ConcurrentCommitError(
-                f"another writer has changed the index while {words} were added; nothing of this change is visible: "
-                f"call add_{name}() again"
-            )
-        return latest.next(f"add {words}", settings=settings, segments=tuple(segments))
-
     segments = []
     with Uncommitted(path) as written:
         for meta in base.segments:
             segment = with_group(Segment(path, meta, is_compared=True), settings)
             written.add(group_directory(path, meta.id, segment.groups[-1].id))
             segments.append(segment)
-        return commit_change(path, change)
+        return _commit(path, base, words, settings=settings, segments=tuple(segments))
+
+
+def _commit(path: Path, base: Manifest, words: str, **changes: Any) -> Manifest:
+    """Commit what was added to the segments of a version, unless another writer has changed the index meanwhile."""
+
+    def change(latest: Manifest) -> Manifest:
+        if any(getattr(latest, name) != getattr(base, name) for name in ("segments", "settings", *changes)):
+            raise ConcurrentCommitError(
+                f"another writer has changed the index while {words} were added; nothing of this change is visible: "
+                f"call add_{words.replace(' ', '_')}() again"
+            )
+        return latest.next(f"add {words}", **changes)
+
+    return commit_change(path, change)
 
 
 def _with_signatures(segment: Segment, settings: IndexSettings) -> SegmentMeta:

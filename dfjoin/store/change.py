@@ -33,6 +33,7 @@ from dfjoin.ingest.row_spool import TableSpool
 from dfjoin.ingest.source import Input, TableJob, frames_directory, gather
 from dfjoin.sources.database_server import one_snapshot
 from dfjoin.sources.readers import current_fingerprint
+from dfjoin.sources.roots import roots_at
 from dfjoin.sources.table_kinds import KINDS
 from dfjoin.types import IndexSettings, Root, TableSource
 
@@ -70,7 +71,7 @@ def add(
     path = opened.path
     check.check_choice(reads_all, "full", (True, False))
     base = read_manifest(path)
-    here = [replace(root, uri=moved.get(root.id, root.uri)) for root in base.roots]
+    here = roots_at(base.roots, moved)
     with Uncommitted(path) as written, frames_directory(path, options.keep_data) as frames, one_snapshot():
         engine = LateEngine(options.engine, options.spark, options.progress, _INLINE_BELOW, options.workers)
         reader = engine.spark_reader(base.settings)
@@ -91,8 +92,7 @@ def add(
         readers = engine.start_readers(given.tables)
         segments = [one.meta for one in write_segments(given, base.settings, readers, options, written)]
         segments = embed_new(base, segments, written, runner, options.progress)
-        present_roots = [replace(root, uri=moved.get(root.id, root.uri)) for root in given.roots]
-        segments = axes_of_new(base, segments, present_roots, written, runner)
+        segments = axes_of_new(base, segments, roots_at(given.roots, moved), written, runner)
         addition = _Addition(opened, base, given, replaces)
         return commit_change(path, lambda latest: addition.apply(latest, segments))
 
