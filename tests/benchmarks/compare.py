@@ -1,7 +1,8 @@
 """Two checkouts of dfjoin against each other, in turns: ``python -m tests.benchmarks.compare OTHER INDEX LAKE``.
 
-What users call by default is timed: searches by size of the query in both ranks, joins of small and large frames by
-equal keys and by a program, with and without `on`, a small build; and in processes of their own the import, a command
+What users call by default is timed: searches by size of the query in both ranks, for whole numbers, days and a whole
+frame, joins of the lake, joins of small and large frames by equal keys and by a program, with and without `on`, a small
+build; and in processes of their own the import, a command
 of the shell and the tour without a compile cache. Each checkout runs in a process of its own, by the benchmarks of
 this one. A task runs in one checkout and then in the other, in random order, as often as its share of `--minutes`
 allows. Reported are medians, the median of the ratios, and the ratio of CPU times, which other work on the machine
@@ -61,6 +62,20 @@ def _searches(options: argparse.Namespace) -> Iterator[Task]:
             yield name, lambda frame=frame, rank=rank: frame.discover_joinable("q", lake, k=10, rank=rank)
 
 
+def _calls(index: Path) -> Iterator[Task]:
+    """Yield what a user calls with a frame: the queries above are texts under one header, as these are not."""
+    import dfjoin
+
+    lake, facilities = dfjoin.open_lake(index), pd.read_csv(EXAMPLES / "facilities.csv")
+    numbers = pd.DataFrame({"id": range(101, 401)})
+    days = pd.DataFrame({"date": pd.date_range("2019-01-01", periods=365).astype(str)})
+    yield "discover, 300 whole numbers", lambda: numbers.discover_joinable("id", lake)
+    yield "discover, 365 days", lambda: days.discover_joinable("date", lake)
+    yield "discover, every column of a frame", lambda: facilities.discover_joinable(lake=lake)
+    yield "join of the lake", lambda: facilities.auto_join(lake)
+    yield "join of the lake, on", lambda: facilities.auto_join(lake, on="Country")
+
+
 def _joins() -> Iterator[Task]:
     """Yield joins of two frames that need a choice of columns, and the same ones with `on`."""
     rng = np.random.default_rng(5)
@@ -111,7 +126,8 @@ def _processes(index: Path) -> Iterator[Task]:
 
 
 def _tasks(options: argparse.Namespace) -> list[Task]:
-    tasks = [*_searches(options), *_joins(), ("build, example lake", _build), *_processes(options.index)]
+    tasks = [*_searches(options), *_calls(options.index), *_joins(), ("build, example lake", _build)]
+    tasks += _processes(options.index)
     return [(name, run) for name, run in tasks if any(part in name for part in options.only)]
 
 
