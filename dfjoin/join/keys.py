@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from dfjoin._validation import show
 from dfjoin.errors import InvalidParameterError, InvalidTypeError
 from dfjoin.fuzzy.result import FuzzyJoin
+from dfjoin.kernels.sorting import are_all_rows
 from dfjoin.search.query import QueryColumn
 from dfjoin.types import IndexSettings
 from dfjoin.values.float_values import lists_of, spell_lists
@@ -149,9 +150,10 @@ class KeyColumns:
             Row of this frame for each of its rows; -1 where it has none.
         """
         columns = KeyColumns(frame, self.settings, self._argument, self._pad)
-        if rows.min(initial=0) < 0:  # keys were filled in from the other side
+        is_whole = rows.size == len(self.frame) and are_all_rows(rows)
+        if not is_whole and rows.min(initial=0) < 0:  # keys were filled in from the other side
             return columns
-        if rows.size == len(self.frame) and bool((rows == np.arange(rows.size)).all()):
+        if is_whole:
             columns._arrays, columns._values, columns._indexes = (
                 dict(self._arrays),
                 dict(self._values),

@@ -56,6 +56,23 @@ def _settle(order, packed, keys, bits):
         i = j
 
 
+def are_ascending(numbers):
+    """Tell whether numbers ascend, so that all are different; the first ones tell of most that do not."""
+    return all(bool((some[1:] > some[:-1]).all()) for some in (numbers[:64], numbers))
+
+
+def are_all_rows(rows):
+    """Tell whether row numbers are 0, 1, 2 … up to their last one: every row once, in order.
+
+    Examples
+    --------
+    >>> [are_all_rows(np.array(rows, np.int64)) for rows in ([0, 1, 2], [0, 2, 1], [0, 0, 2], [1, 2], [-1, 0], [])]
+    [True, False, False, False, False, True]
+    """
+    n = rows.size
+    return n == 0 or bool(rows[0] == 0 and rows[-1] == n - 1 and are_ascending(rows))
+
+
 def distinct_numbers(numbers):
     """Return the distinct numbers of an array, ascending.
 

@@ -104,7 +104,9 @@ class Condition:
         if isinstance(array, pa.ChunkedArray):
             array = array.combine_chunks()
         encoded = array.dictionary_encode()
-        held = np.array([self(text) for text in encoded.dictionary.to_pylist()] + [self(None)], np.bool_)
+        value, is_negated = self._value, self.is_negated
+        texts = [*encoded.dictionary.to_pylist(), None]
+        held = np.array([scalar.condition_holds(text, self.kind, value, is_negated) for text in texts], np.bool_)
         codes = encoded.indices.fill_null(len(held) - 1).to_numpy(zero_copy_only=False)
         return held[codes]
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from dfjoin.kernels.lists.vocabulary import ValueSlots, enter_values, find_numbers
 from dfjoin.kernels.ragged import expand_stretches
-from dfjoin.kernels.sorting import distinct_numbers
+from dfjoin.kernels.sorting import are_all_rows, distinct_numbers
 from dfjoin.kernels.texts.integers import find_integers
 from dfjoin.types import IndexSettings
 from dfjoin.values.normalize import ValueSet, read_only, table_size, unite_value_sets
@@ -234,7 +234,12 @@ def _is_dense(end: int, n_rows: int) -> bool:
 
 def _codes_of(values: ValueSet, vocabulary: Vocabulary) -> NDArray[np.int64]:
     """Return for each row of a value set the code that its value has in a vocabulary, -1 for none."""
-    return np.append(vocabulary.codes_of(values), -1)[values.codes]  # the last one serves code -1, the null
+    codes = vocabulary.codes_of(values)
+    if len(values) == values.n_rows and are_all_rows(
+        values.codes
+    ):  # a key column: each row has the value of its number
+        return codes
+    return np.append(codes, -1)[values.codes]  # the last one serves code -1, the null
 
 
 def count_codes(codes: NDArray[np.integer], n_codes: int) -> NDArray[np.int64]:
@@ -242,16 +247,113 @@ def count_codes(codes: NDArray[np.integer], n_codes: int) -> NDArray[np.int64]:
     return np.bincount(codes if codes.min(initial=0) >= 0 else codes[codes >= 0], minlength=n_codes)
 
 
-def only_partners(left: NDArray[np.integer], right: NDArray[np.integer], n_keys: int) -> NDArray[np.int64] | None:
-    """Return for each left row the right row of its code, -1 for none; None if some code has several right rows.
+def row_of_keys(codes: NDArray[np.integer], n_keys: int) -> NDArray[np.int64] | None:
+    """Return the row of each key of a side, -1 for none; None if some key has several rows.
 
-    The arguments are those of `expand_pairs`.
+    The last entry, after those of the keys, is -1: it serves code -1.
     """
-    row_of = np.full(n_keys + 1, -1)  # the last one serves code -1
-    row_of[right] = np.arange(right.size)
+    row_of = np.full(n_keys + 1, -1)
+    if are_all_rows(codes):
+        row_of[: codes.size] = codes
+        return row_of
+    row_of[codes] = np.arange(codes.size)
     row_of[-1] = -1
-    is_one = np.count_nonzero(row_of >= 0) == np.count_nonzero(right >= 0)
-    return row_of[left] if is_one else None
+    return row_of if np.count_nonzero(row_of >= 0) == np.count_nonzero(codes >= 0) else None
+
+
+class MetKeys:
+    """How the rows of two sides meet by their keys; what is asked for is computed once.
+
+    Rows are counted for each key only where keys have several: a key column, whose rows are their own keys, needs none
+    of it.
+
+    Parameters
+    ----------
+    left, right : ndarray of int64
+        Code of each row, -1 for none.
+    n_keys : int
+        Codes are below it.
+    """
+
+    def __init__(self, left: NDArray[np.integer], right: NDArray[np.integer], n_keys: int) -> None:
+        self.left = left
+        self.right = right
+        self.n_keys = n_keys
+
+    @cached_property
+    def right_row_of(self) -> NDArray[np.int64] | None:
+        """The right row of each key, see `row_of_keys`."""
+        return row_of_keys(self.right, self.n_keys)
+
+    @cached_property
+    def partners(self) -> NDArray[np.int64] | None:
+        """The right row of each left row, -1 for none; None if some key has several right rows."""
+        if self.right_row_of is None:
+            return None
+        return self.right_row_of[: self.left.size] if self._is_left_key else self.right_row_of[self.left]
+
+    @cached_property
+    def _is_left_key(self) -> bool:
+        """Whether the code of each left row is its number."""
+        return are_all_rows(self.left)
+
+    @cached_property
+    def left_counts(self) -> NDArray[np.int64]:
+        """Left rows of each key."""
+        return count_codes(self.left, self.n_keys)
+
+    @cached_property
+    def right_counts(self) -> NDArray[np.int64]:
+        """Right rows of each key."""
+        return count_codes(self.right, self.n_keys)
+
+    @cached_property
+    def n_matched(self) -> int:
+        """Left rows that have a partner."""
+        if self.partners is not None:
+            return int(np.count_nonzero(self.partners >= 0))
+        return int(self.left_counts[self.right_counts > 0].sum())
+
+    @cached_property
+    def n_keys_met(self) -> int:
+        """Keys that both sides have."""
+        if self._is_left_key:
+            return self.n_matched
+        has_right = self.right_counts > 0 if self.right_row_of is None else self.right_row_of[:-1] >= 0
+        return int(np.count_nonzero((self.left_counts > 0) & has_right))
+
+    @cached_property
+    def n_pairs(self) -> int:
+        """Pairs of rows of one key."""
+        return int(self.left_counts @ self.right_counts) if self.partners is None else self.n_matched
+
+    @cached_property
+    def relationship(self) -> str:
+        """``1:1``, ``1:m``, ``m:1`` or ``m:m`` of the rows that pair, each row one key."""
+        is_many = self.n_matched > self.n_keys_met, False
+        if self.right_row_of is None:
+            is_many = is_many[0], bool(((self.right_counts > 1) & (self.left_counts > 0)).any())
+        return ":".join("m" if many else "1" for many in is_many)
+
+    def has_partner(self, rows: slice | NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Tell of some left rows whether they have a partner."""
+        if self.partners is not None:
+            return self.partners[rows] >= 0
+        codes = self.left[rows]
+        return (codes >= 0) & (self.right_counts[codes] > 0)
+
+    def pairs(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return the rows that pair, see `expand_pairs`."""
+        if self.partners is not None:
+            matched = np.flatnonzero(self.partners >= 0)
+            return matched, self.partners[matched]
+        rows = np.flatnonzero(self.right >= 0)
+        order = rows[np.argsort(self.right[rows], kind="stable")]
+        starts = np.cumsum(self.right_counts) - self.right_counts
+        matched = np.flatnonzero(self.left >= 0)
+        own = self.left[matched]
+        repeats = self.right_counts[own]
+        return np.repeat(matched, repeats), order[expand_stretches(starts[own], repeats)]
 
 
 def expand_pairs(
@@ -274,23 +376,7 @@ def expand_pairs(
     -----
     O(rows + pairs); where each code has one right row at most, nothing is sorted.
     """
-    return pairs_of_partners(left, right, n_keys, only_partners(left, right, n_keys))
-
-
-def pairs_of_partners(
-    left: NDArray[np.integer], right: NDArray[np.integer], n_keys: int, partners: NDArray[np.int64] | None
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Do what `expand_pairs` does; `partners` is what `only_partners` returned."""
-    if partners is not None:
-        matched = np.flatnonzero(partners >= 0)
-        return matched, partners[matched]
-    rows = np.flatnonzero(right >= 0)
-    counts = count_codes(right, n_keys)
-    order = rows[np.argsort(right[rows], kind="stable")]
-    starts = np.cumsum(counts) - counts
-    matched = np.flatnonzero(left >= 0)
-    repeats = counts[left[matched]]
-    return np.repeat(matched, repeats), order[expand_stretches(starts[left[matched]], repeats)]
+    return MetKeys(left, right, n_keys).pairs()
 
 
 def concat_values(parts: Sequence[ValueSet], settings: IndexSettings) -> ValueSet:

@@ -18,6 +18,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from dfjoin.kernels.sorting import are_ascending
 from dfjoin.kernels.texts import dates, strings
 from dfjoin.kernels.texts import numbers as spellings
 from dfjoin.kernels.texts.integers import HeldIntegers, number_integers, write_integers
@@ -347,11 +348,6 @@ def _enter_integers(numbers: NDArray[np.int64], is_null: NDArray[np.bool_]) -> t
     return HeldIntegers(read_only(slots), distinct, *bounds), codes
 
 
-def _are_ascending(numbers: NDArray[np.int64]) -> bool:
-    """Tell whether numbers ascend, so that all are different; the first ones tell of most that do not."""
-    return all(bool((some[1:] > some[:-1]).all()) for some in (numbers[:64], numbers))
-
-
 def distinct_integers(
     numbers: NDArray[np.int64], is_null: NDArray[np.bool_], seed: int, nulls: NDArray[np.int64]
 ) -> ValueSet:
@@ -367,7 +363,7 @@ def distinct_integers(
     nulls : ndarray of int64
         Numbers that stand for a null.
     """
-    if not is_null.size and _are_ascending(numbers):  # row numbers and sorted keys: no table, until others ask for it
+    if not is_null.size and are_ascending(numbers):  # row numbers and sorted keys: no table, until others ask for it
         texts, codes = WrittenIntegers(read_only(numbers.copy()), seed), np.arange(numbers.size, dtype=np.int32)
     else:
         held, codes = _enter_integers(numbers, is_null)

@@ -295,15 +295,16 @@ def test_rows_with_several_keys_count_once(left, pairs):
     assert relationship_of(np.array(left, np.int64), keys, 5, rows) == expected
 
 
-@pytest.mark.parametrize("right", [[0, 1, 2], [0, 1, 1]])
-def test_partners_are_looked_for_once(monkeypatch, right):
-    asked = []
-    for module in (execute, key_index):
-        ask = module.only_partners
-        monkeypatch.setattr(module, "only_partners", lambda *codes, ask=ask: asked.append(codes) or ask(*codes))
-    for n, how in enumerate(("inner", "left", "right", "outer"), 1):
-        found = execute._positions(np.array([0, 1, -1]), np.array(right), 3, how)
-        assert len(asked) == n and (0, 0) in zip(*(side.tolist() for side in found), strict=True)
+@pytest.mark.parametrize("right", [["a", "b", "c"], ["a", "b", "b"], ["b", "a", None], ["c", "a", "d"]])
+@pytest.mark.parametrize("how", HOWS)
+def test_rows_of_keys_are_looked_for_once(monkeypatch, how, right):
+    asked, ask = [], key_index.row_of_keys
+    monkeypatch.setattr(key_index, "row_of_keys", lambda *codes: asked.append(codes) or ask(*codes))
+    for aggregate in (None, "auto"):
+        asked.clear()
+        _left(["a", "b", None]).auto_join(_right([(key, 1) for key in right]), on="key", how=how, aggregate=aggregate)
+        n_sides = 2 if aggregate and (right.count("b") > 1 or (None in right and how in ("right", "outer"))) else 1
+        assert len(asked) == n_sides, "of the rows as they are, and of those that were made one of them"
 
 
 CATEGORICAL = {

@@ -16,13 +16,16 @@ from dfjoin.join.output_names import free_name, output_names, taken_names
 from dfjoin.join.plan import JoinStep
 from dfjoin.join.rows.right_side import RightSide
 from dfjoin.join.rules import KEEPING, CellRules, check_aggregate, check_rule
+from dfjoin.kernels.sorting import are_all_rows
 from dfjoin.values.cells import CONVERSION_ERRORS
 from dfjoin.values.frames import as_objects, frame_of_columns, workable_frame
-from dfjoin.values.key_index import KeyIndex, count_codes, only_partners, pairs_of_partners
+from dfjoin.values.key_index import KeyIndex, MetKeys
 
 MARKS = ("_match", "_distance", "_probability")
 """Columns that `indicator` adds where keys are not equal: how they were matched, how far they are apart, how likely
 they belong together."""
+
+_NO_ROWS = np.empty(0, np.int64)
 
 
 def match_marks(kinds: NDArray[np.object_], pairs: Any, of_row: NDArray[np.int64]) -> pd.DataFrame:
@@ -59,8 +62,8 @@ class StepResult:
         Name of the column that counts the right rows of each row; empty where there is none.
     relationship : str
         1:1, 1:m, m:1 or m:m: the first is m where a right row joins several left rows, whatever their keys.
-    rows_matched, values_matched : int
-        Left rows with a partner, and their distinct keys.
+    met : MetKeys
+        How the rows of both sides meet.
     decided : dict
         Fields of the step that fix the types of a later join by the same plan.
     """
@@ -72,8 +75,7 @@ class StepResult:
     disagreeing: dict[str, int]
     counted: str
     relationship: str
-    rows_matched: int
-    values_matched: int
+    met: MetKeys
     decided: dict[str, Any] = field(default_factory=dict)
 
 
@@ -99,17 +101,15 @@ def relationship_of(
     >>> relationship_of(belgium_belarus, bel, 2, rows=np.array([0, 0]))
     'm:1'
     """
-    n_left, n_right = count_codes(left, n_keys), count_codes(right, n_keys)
-    if rows is None:
-        return _relationship(n_left, n_right)
-    has_key = right >= 0
-    n_partners = np.bincount(rows[has_key], weights=n_left[right[has_key]])
-    return ":".join("m" if is_many else "1" for is_many in ((n_partners > 1).any(), (n_right[n_left > 0] > 1).any()))
+    met = MetKeys(left, right, n_keys)
+    return met.relationship if rows is None else _relationship_of_rows(met, rows)
 
 
-def _relationship(n_left: NDArray[np.int64], n_right: NDArray[np.int64]) -> str:
-    """Measure the relationship of keys that have so many rows on either side, each row one key."""
-    is_many = ((n_left > 1) & (n_right > 0)).any(), ((n_right > 1) & (n_left > 0)).any()
+def _relationship_of_rows(met: MetKeys, rows: NDArray[np.int64]) -> str:
+    """Measure the relationship of rows of which those of the right side have several keys."""
+    has_key = met.right >= 0
+    n_partners = np.bincount(rows[has_key], weights=met.left_counts[met.right[has_key]])
+    is_many = (n_partners > 1).any(), (met.right_counts[met.left_counts > 0] > 1).any()
     return ":".join("m" if many else "1" for many in is_many)
 
 
@@ -148,19 +148,19 @@ def join_step(df: pd.DataFrame, step: JoinStep, left: KeyIndex, right: RightSide
         marks = {free_name(name, right.stem, held): column for name, column in right.marks.items()}
         right = replace(right, frame=right.frame.assign(**marks))
     aggregate = check_aggregate(step.aggregate, list(right.frame.columns))
-    n_left, n_right = count_codes(left.codes, right.n_keys), count_codes(right.codes, right.n_keys)
-    by_keys = _relationship(n_left, n_right)
-    relationship = by_keys if right.rows is None else relationship_of(left.codes, right.codes, right.n_keys, right.rows)
+    met = MetKeys(left.codes, right.codes, right.n_keys)
+    relationship = met.relationship if right.rows is None else _relationship_of_rows(met, right.rows)
     made_one = MadeOne(right.frame, right.keys, right.codes)
     count: pd.Series | None = None
     if aggregate is None:
-        _guard(df, step, left.codes, right, options)
+        _guard(df, step, met, right, options)
     else:
-        made_one = one_row_per_key(right, right.rules(aggregate, step))
-        is_counted = by_keys == "1:m" if step.counted is None else step.counted
+        made_one = one_row_per_key(right, right.rules(aggregate, step), met, drops_nulls=options.keeps_right_rows)
+        is_counted = met.relationship == "1:m" if step.counted is None else step.counted
         count = pd.Series(made_one.counts) if is_counted else None
     frame, keys, codes = made_one.frame, made_one.keys, made_one.codes
-    left_rows, right_rows = _positions(left.codes, codes, right.n_keys, options.how)
+    joined = met if codes is right.codes else MetKeys(left.codes, codes, right.n_keys)
+    left_rows, right_rows = _positions(joined, options.how)
     result = _take_left(df, left_rows, options.how)
     if options.keeps_right_rows and keys.shape[1]:
         result = _fill_keys(result, step.on, keys, left_rows, right_rows)
@@ -169,7 +169,8 @@ def join_step(df: pd.DataFrame, step: JoinStep, left: KeyIndex, right: RightSide
     subject = "" if right.facts is None else right.facts.subject(step)
     given = name_columns(list(frame.columns), step, right.stem, taken, subject)
     may_lack = options.how in ("left", "outer")  # dtypes follow from the kind of join, not from its rows
-    added = {given[c]: take_rows(frame[c], right_rows, may_lack=may_lack) for c in frame.columns}
+    chosen = None if right_rows.size == len(frame) and are_all_rows(right_rows) else right_rows
+    added = {given[c]: take_rows(frame[c], chosen, may_lack=may_lack) for c in frame.columns}
     counted = "" if count is None else free_name(f"{right.stem}_rows", right.stem, taken)
     if count is not None:
         added[counted] = take_rows(count, right_rows).fillna(0).astype(np.int64)
@@ -187,28 +188,23 @@ def join_step(df: pd.DataFrame, step: JoinStep, left: KeyIndex, right: RightSide
         disagreeing=made_one.disagreeing,
         counted=counted,
         relationship=relationship,
-        rows_matched=int(n_left[n_right > 0].sum()),
-        values_matched=int(np.count_nonzero((n_left > 0) & (n_right > 0))),
+        met=met,
         decided=made_one.decided | right.decided,
     )
 
 
-def _guard(
-    df: pd.DataFrame, step: JoinStep, left_codes: NDArray[np.int64], right: RightSide, options: JoinOptions
-) -> None:
+def _guard(df: pd.DataFrame, step: JoinStep, met: MetKeys, right: RightSide, options: JoinOptions) -> None:
     """Stop a join that would multiply rows beyond what the caller allows."""
     if len(df) == 0:
         return
-    counts = np.bincount(right.codes[right.codes >= 0], minlength=right.n_keys)
-    own = np.bincount(left_codes[left_codes >= 0], minlength=right.n_keys)
-    pairs = counts * own
-    n_out = int(pairs.sum())
+    n_out = met.n_pairs
     if options.how in ("left", "outer"):
-        n_out += len(df) - int(own[counts > 0].sum())
+        n_out += len(df) - met.n_matched
     if n_out <= options.max_expansion * len(df):
         return
-    worst = int(np.argmax(pairs))
-    row = int(np.flatnonzero(left_codes == worst)[0])
+    own, counts = met.left_counts, met.right_counts
+    worst = int(np.argmax(counts * own))
+    row = int(np.flatnonzero(met.left == worst)[0])
     key = " + ".join(repr(df[label].iloc[row]) for label in step.on)
     other = repr(right.stem) if step.table else "the other frame"
     n_own = f"{int(own[worst]):,} row" + ("s" if own[worst] > 1 else "")
@@ -246,23 +242,27 @@ class MadeOne:
     decided: dict[str, Any] = field(default_factory=dict)
 
 
-def one_row_per_key(right: RightSide, rules: CellRules) -> MadeOne:
+def one_row_per_key(
+    right: RightSide, rules: CellRules, met: MetKeys | None = None, *, drops_nulls: bool = True
+) -> MadeOne:
     """Make one row of the rows of each key of a right side.
 
     Parameters
     ----------
     right : RightSide
     rules : CellRules
+    met : MetKeys, optional
+        How its rows meet those of a left side, where there is one.
+    drops_nulls : bool, default True
+        Leave out the rows without a key; else they may stay, as in a join that takes the rows of partners alone.
 
     Notes
     -----
     Where each key has one row its cells are taken as they are, and nothing is grouped. O(rows) else, but for rules
     that sort the distinct values of a column.
     """
-    present = right.codes >= 0
-    codes = right.codes if present.all() else right.codes[present]
-    counts = np.bincount(codes, minlength=right.n_keys)
-    is_single = bool((counts <= 1).all())
+    met = MetKeys(_NO_ROWS, right.codes, right.n_keys) if met is None else met
+    is_single = met.right_row_of is not None
     columns = {name: right.frame.iloc[:, position] for position, name in enumerate(right.frame.columns)}
     kinds = {} if is_single and rules.is_unique and rules.aggregate == "auto" else _kinds(columns, right.object_kinds)
     chosen = {name: rules.rule_of(name, kind) for name, kind in kinds.items()}
@@ -273,15 +273,19 @@ def one_row_per_key(right: RightSide, rules: CellRules) -> MadeOne:
         decided["measures"] = [name for name, rule in chosen.items() if rule == "mean"]
     kept = {name for name in columns if chosen.get(name, "majority") in KEEPING}
     if is_single and rules.is_unique and len(kept) == len(columns):
-        frame, keys = right.frame, right.keys
-        if codes.size < present.size:
+        frame, keys, codes = right.frame, right.keys, right.codes
+        if drops_nulls and codes.min(initial=0) < 0:
+            present = codes >= 0
             frame, keys = (side[present].reset_index(drop=True) for side in (frame, keys))
+            codes = codes[present]
         return MadeOne(frame, keys, codes, counts=np.ones(codes.size, np.int64), decided=decided)
-    rows = np.flatnonzero(present)
+    counts = met.right_counts
+    rows = np.flatnonzero(right.codes >= 0)
+    codes = right.codes[rows]
     held = np.flatnonzero(counts > 0)
     first = np.full(right.n_keys, -1, np.int64)
     first[codes[::-1]] = rows[::-1]
-    dense = np.searchsorted(held, codes)  # keys that have rows, numbered without gaps
+    dense = (np.cumsum(counts > 0) - 1)[codes]  # keys that have rows, numbered without gaps
     made: dict[str, pd.Series] = {}
     disagreeing: dict[str, int] = {}
     for name, column in columns.items():
@@ -306,17 +310,14 @@ def _kinds(columns: dict[str, pd.Series], object_kinds: dict[str, str]) -> dict[
     return {name: cell_kind(column, object_kinds.get(name, "")) for name, column in columns.items()}
 
 
-def _positions(
-    left: NDArray[np.int64], right: NDArray[np.int64], n_keys: int, how: str
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _positions(met: MetKeys, how: str) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Row of either side for each row of the result; -1 where a side has none."""
-    partners = only_partners(left, right, n_keys)
-    if partners is not None and how in ("left", "outer"):
-        left_rows, right_rows = np.arange(left.size), partners
+    if met.partners is not None and how in ("left", "outer"):
+        left_rows, right_rows = np.arange(met.left.size), met.partners
     else:
-        left_rows, right_rows = pairs_of_partners(left, right, n_keys, partners)
+        left_rows, right_rows = met.pairs()
         if how in ("left", "outer"):
-            has_partner = np.zeros(left.size, bool)
+            has_partner = np.zeros(met.left.size, bool)
             has_partner[left_rows] = True
             alone = np.flatnonzero(~has_partner)
             left_rows = np.concatenate([left_rows, alone])
@@ -324,7 +325,7 @@ def _positions(
             order = np.argsort(left_rows, kind="stable")
             left_rows, right_rows = left_rows[order], right_rows[order]
     if how in ("right", "outer"):
-        used = np.zeros(right.size, bool)
+        used = np.zeros(met.right.size, bool)
         used[right_rows[right_rows >= 0]] = True
         rest = np.flatnonzero(~used)
         left_rows = np.concatenate([left_rows, np.full(rest.size, -1)])
@@ -335,7 +336,7 @@ def _positions(
 def _take_left(df: pd.DataFrame, rows: NDArray[np.int64], how: str) -> pd.DataFrame:
     """Take the rows of the left frame; the index stays for left and inner joins."""
     if how in ("left", "inner"):
-        return df if rows.size == len(df) and bool((rows == np.arange(len(df))).all()) else df.take(rows)
+        return df if rows.size == len(df) and are_all_rows(rows) else df.take(rows)
     columns = [take_rows(df.iloc[:, i].reset_index(drop=True), rows, may_lack=True) for i in range(df.shape[1])]
     taken = pd.concat(columns, axis=1) if columns else pd.DataFrame(index=range(rows.size))
     taken.columns = df.columns

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -29,6 +30,9 @@ MAX_BYTES = 64 << 10
 
 _VALUES, _ROWS, _COLUMNS, _CHARACTERS = 5, 3, 6, 60
 """Of the examples: keys, rows, columns, and characters of a cell."""
+
+_SHORT_LOOK = 1_000
+"""Rows that are searched for examples before all are."""
 
 _MAX_PASSED_OVER = 50
 _MAX_EARLIER = 200
@@ -58,7 +62,7 @@ class JoinAccount:
         right, aggregate = spread_rules(right, step.aggregate)
         result = join_step(self.left.frame, replace(step, aggregate=aggregate), index, right, options)
         report = _step_report(step, index, result, len(self.left.frame))
-        report |= _step_examples(self.left.frame, step, (index, right.codes), result)
+        report |= _step_examples(self.left.frame, step, result)
         if right.relation:
             report["relation"] = right.relation
         if step.pad:
@@ -91,16 +95,17 @@ def _step_report(step: JoinStep, index: KeyIndex, result: StepResult, rows_befor
         }
         for column, name in result.names.items()
     ]
+    matched = result.met.n_keys_met
     return {
         "table": step.table,
         "on": [json_label(label) for label in step.on],
         "right_on": step.right_on,
         "relationship": result.relationship,
-        "matched": result.values_matched,
-        "containment": result.values_matched / max(1, index.n_keys),
+        "matched": matched,
+        "containment": matched / max(1, index.n_keys),
         "rows_in": rows_before,
-        "rows_matched": result.rows_matched,
-        "coverage": result.rows_matched / max(1, rows_before),
+        "rows_matched": result.met.n_matched,
+        "coverage": result.met.n_matched / max(1, rows_before),
         "rows_out": len(result.frame),
         "n_columns": len(columns),
         "columns": columns,
@@ -338,9 +343,7 @@ def _size(values: dict[str, Any]) -> int:
 # Examples, and the report as cards --------------------------------------------------------------------------
 
 
-def _step_examples(
-    left: pd.DataFrame, step: JoinStep, codes: tuple[KeyIndex, NDArray[np.int64]], result: StepResult
-) -> dict[str, Any]:
+def _step_examples(left: pd.DataFrame, step: JoinStep, result: StepResult) -> dict[str, Any]:
     """Choose what the report of one step shows.
 
     Parameters
@@ -348,8 +351,6 @@ def _step_examples(
     left : DataFrame
         The frame before the step.
     step : JoinStep
-    codes : KeyIndex, ndarray of int64
-        The key of each row of the frame, and of each row of the table.
     result : StepResult
 
     Returns
@@ -360,29 +361,38 @@ def _step_examples(
 
     Notes
     -----
-    O(rows).
+    As a rule the first thousand rows have them; else O(rows).
     """
-    index, theirs = codes
-    has_partner = np.zeros(max(index.n_keys, int(theirs.max(initial=0)) + 1) + 1, bool)
-    has_partner[theirs] = True
-    has_partner[-1] = False  # that of code -1, the null
-    is_joined = has_partner[index.codes]
-    alone = np.flatnonzero((index.codes >= 0) & ~is_joined)
-    row_of = np.full(index.n_keys, -1)
-    row_of[index.codes[alone][::-1]] = alone[::-1]  # the first row of each key is the last that is written
-    first = alone[row_of[index.codes[alone]] == alone][:_VALUES]
+    met, left_rows = result.met, result.left_rows
     keys = [left.columns.get_loc(label) for label in step.on]
-    is_shown = np.append(is_joined, False)[result.left_rows]  # the last one serves rows that the frame lacks
-    rows = np.flatnonzero(is_shown)[:_ROWS].tolist()
+
+    def alone(end: int) -> NDArray[np.int64]:
+        rows = np.flatnonzero((met.left[:end] >= 0) & ~met.has_partner(slice(end)))
+        codes, row_of = met.left[rows], np.empty(met.n_keys, np.int64)
+        row_of[codes[::-1]] = rows[::-1]  # the first row of each key is the last that is written
+        return rows[row_of[codes] == rows]
+
+    def joined(end: int) -> NDArray[np.int64]:
+        rows = np.flatnonzero(left_rows[:end] >= 0)
+        return rows[met.has_partner(left_rows[rows])]
+
+    first = _first(_VALUES, alone, met.left.size if met.n_matched < met.left.size else 0)
+    rows = _first(_ROWS, joined, left_rows.size if met.n_matched else 0)
     first_new = left.shape[1]
     new = range(first_new, min(first_new + len(result.names), first_new + max(0, _COLUMNS - len(keys))))
     return {
-        "without_partner": [" + ".join(_cell_text(left, row, key) or "" for key in keys) for row in first.tolist()],
+        "without_partner": [" + ".join(_cell_text(left, row, key) or "" for key in keys) for row in first],
         "rows": [
             {str(result.frame.columns[column]): _cell_text(result.frame, row, column) for column in [*keys, *new]}
             for row in rows
         ],
     }
+
+
+def _first(most: int, rows_before: Callable[[int], NDArray[np.int64]], n_rows: int) -> list[int]:
+    """Return the first rows of some, of which `rows_before` finds those before a row: a short look comes first."""
+    rows = rows_before(min(n_rows, _SHORT_LOOK))
+    return (rows if rows.size >= most or n_rows <= _SHORT_LOOK else rows_before(n_rows))[:most].tolist()
 
 
 def _cell_text(df: pd.DataFrame, row: int, column: int) -> str | None:

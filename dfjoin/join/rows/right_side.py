@@ -21,7 +21,7 @@ from dfjoin.join.plan import JoinStep
 from dfjoin.join.rules import CellRules, check_rule, names_of_rules, split_rule
 from dfjoin.store.table import LakeTable
 from dfjoin.values.header_meaning import is_year_name
-from dfjoin.values.key_index import KeyIndex
+from dfjoin.values.key_index import KeyIndex, row_of_keys
 from dfjoin.values.normalize import ValueSet
 from dfjoin.values.profile import NumberColumn, is_measured, number_column
 
@@ -209,8 +209,7 @@ class RightSide:
         facts = FrameFacts(self.frame) if self.facts is None else self.facts
         is_unique = facts.is_unique if step.is_unique is None else step.is_unique
         if is_unique is None:
-            codes = self.codes[self.codes >= 0]
-            is_unique = bool((np.bincount(codes, minlength=self.n_keys) <= 1).all())
+            is_unique = row_of_keys(self.codes, self.n_keys) is not None
         measures = None if step.measures is None else set(step.measures)
         return CellRules(aggregate, is_unique, facts.is_measure if measures is None else measures.__contains__)
 

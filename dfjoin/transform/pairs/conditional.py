@@ -44,12 +44,11 @@ _MAX_TAKEN = 0.1
 
 
 class _Guess(NamedTuple):
-    """A program, a predicate of the rows that it may serve, and the rows of the sample that this holds for."""
+    """A program, and a predicate of the rows that it may serve, with what this tells of the rows that it joins."""
 
     information: float
     program: Program
     condition: Condition
-    held: NDArray[np.bool_]
 
 
 def accept_conditionally(
@@ -90,7 +89,8 @@ def accept_conditionally(
         if not _is_evident(columns, first):
             continue
         others = replace(guess.condition, is_negated=not guess.condition.is_negated)
-        for learned in learn_pair(pair, rng, covered=guess.held)[:_MAX_OTHERS]:
+        covered = guess.condition.mask(pair.main.array)
+        for learned in learn_pair(pair, rng, covered=covered)[:_MAX_OTHERS]:
             if len({*learned.program.columns, pair.main.name}) > MAX_COLUMNS or learned.program.conditions:
                 continue
             second = columns.evaluate(_guarded(learned.program, pair.main.name, others))
@@ -150,7 +150,7 @@ def _guesses(pair: ColumnPair) -> list[_Guess]:
             best = found.get(held.tobytes())
             if information >= _MIN_INFORMATION and (best is None or information > best.information):
                 condition = replace(condition, is_negated=is_negated)
-                found[held.tobytes()] = _Guess(information, outcome.program, condition, condition.mask(pair.main.array))
+                found[held.tobytes()] = _Guess(information, outcome.program, condition)
     return sorted(found.values(), key=lambda guess: (-guess.information, str(guess.condition)))
 
 
