@@ -220,6 +220,8 @@ def _join() -> None:
     people = _people()
     auto_join(people[["name"]], people[["name", "count"]])
     auto_join(people[["name"]], people[["reversed", "count"]])
+    for counts in (people["count"] + 1, people["count"][::-1]):  # ascending numbers are met, others looked up
+        auto_join(people[["count"]], pd.DataFrame({"count": counts, "x": 1.5}), on="count")
     reference = people["reversed"].str.title()
     spelled = [_misspell(name, i) for i, name in enumerate(reference[::2])]
     auto_join(pd.DataFrame({"person": reference}), pd.DataFrame({"somebody": spelled, "x": range(len(spelled))}))

@@ -422,14 +422,16 @@ def nullable_column(column: pd.Series) -> pd.Series:
 def take_rows(column: pd.Series, rows: NDArray[np.int64] | None, *, may_lack: bool = False) -> pd.Series:
     """Take rows by position, -1 for a null; where rows may lack, integers and booleans become nullable in any case.
 
-    Without `rows` all are taken, each once and in order.
+    Without `rows` all are taken, each once and in order: the column itself, where its dtype stays.
     """
     gains_nulls = rows is not None and rows.size > 0 and bool(rows.min() < 0)
     if (gains_nulls or may_lack) and isinstance(column.dtype, pd.SparseDtype):
         column = column.sparse.to_dense()
     if gains_nulls or may_lack:
         column = nullable_column(column)
-    taken = column.array if rows is None else column.array.take(rows, allow_fill=gains_nulls)
+    if rows is None:
+        return column
+    taken = column.array.take(rows, allow_fill=gains_nulls)
     return pd.Series(taken, name=column.name, dtype=taken.dtype if column.dtype == "object" else None, copy=False)
 
 

@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 from dfjoin._validation import show
 from dfjoin.errors import InvalidParameterError, InvalidTypeError
 from dfjoin.fuzzy.result import FuzzyJoin
-from dfjoin.kernels.sorting import are_all_rows
 from dfjoin.search.query import QueryColumn
 from dfjoin.types import IndexSettings
 from dfjoin.values.float_values import lists_of, spell_lists
@@ -139,27 +138,24 @@ class KeyColumns:
             if isinstance(position, int):
                 self._values[position, query.pad, query.dayfirst] = query.values
 
-    def after(self, frame: pd.DataFrame, rows: NDArray[np.int64]) -> KeyColumns:
+    def after(self, frame: pd.DataFrame, rows: NDArray[np.int64] | None) -> KeyColumns:
         """Return the columns of this frame after a join.
 
         Parameters
         ----------
         frame : DataFrame
             The columns of this one, then others.
-        rows : ndarray of int64, shape (n_rows,)
-            Row of this frame for each of its rows; -1 where it has none.
+        rows : ndarray of int64, shape (n_rows,), or None
+            Row of this frame for each of its rows; -1 where it has none. None: all rows, each once and in order.
         """
         columns = KeyColumns(frame, self.settings, self._argument, self._pad)
-        is_whole = rows.size == len(self.frame) and are_all_rows(rows)
-        if not is_whole and rows.min(initial=0) < 0:  # keys were filled in from the other side
-            return columns
-        if is_whole:
+        if rows is None:
             columns._arrays, columns._values, columns._indexes = (
                 dict(self._arrays),
                 dict(self._values),
                 dict(self._indexes),
             )
-        else:
+        elif rows.min(initial=0) >= 0:  # else keys were filled in from the other side
             columns._values = {key: take_values(values, rows) for key, values in self._values.items()}
         return columns
 

@@ -20,7 +20,7 @@ from dfjoin.types import IndexSettings
 from dfjoin.values.cells import CONVERSION_ERRORS, whole_text
 from dfjoin.values.frames import column_to_arrow
 from dfjoin.values.key_index import KeyIndex
-from dfjoin.values.normalize import ValueSet, normalize_column, read_only
+from dfjoin.values.normalize import ValueSet, normalize_column, read_only, with_own_numbers
 from dfjoin.values.periods import are_periods
 from dfjoin.values.profile import Profile, profile_values
 from dfjoin.values.zero_padding import pad_integers
@@ -182,7 +182,7 @@ def normalize_key(
     array = column_to_arrow(column, argument)
     if dayfirst is not None:
         settings = replace(settings, dayfirst=dayfirst)
-    values = normalize_column(array, settings)
+    values = with_own_numbers(normalize_column(array, settings))
     return (values if pad is None else pad_integers(values, pad, settings)), array.type
 
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from dfjoin.kernels.lists.vocabulary import ValueSlots, enter_values, find_numbers
 from dfjoin.kernels.ragged import expand_stretches
 from dfjoin.kernels.sorting import are_all_rows, distinct_numbers
-from dfjoin.kernels.texts.integers import find_integers
+from dfjoin.kernels.texts.integers import find_integers, meet_ascending
 from dfjoin.types import IndexSettings
 from dfjoin.values.normalize import ValueSet, read_only, table_size, unite_value_sets
 
@@ -33,6 +33,14 @@ class Vocabulary:
     def __init__(self, values: ValueSet) -> None:
         self._values = values
         self._last: tuple[ValueSet, NDArray[np.int64]] | None = None
+        self._same: tuple[ValueSet, bool] | None = None
+
+    def holds_same(self, values: ValueSet) -> bool:
+        """Tell whether other values are these, in the same order, as those of copies of one key are."""
+        same = self._same
+        if same is None or same[0] is not values:
+            same = self._same = values, _are_equal(values, self._values)
+        return same[1]
 
     def codes_of(self, values: ValueSet) -> NDArray[np.int64]:
         """Return the number that each of other values has among the values, -1 for none.
@@ -47,10 +55,15 @@ class Vocabulary:
         if last is not None and last[0] is values:
             return last[1]
         codes = np.empty(len(values), np.int64)
-        if _are_equal(values, self._values):
+        if self.holds_same(values):
             codes = np.arange(len(values))
         elif values.integers is not None and self._values.integers is not None:
-            find_integers(values.integers.numbers, self._values.integers.held, codes)
+            own, others = self._values.integers, values.integers
+            if own.is_ascending and others.is_ascending:
+                codes.fill(-1)
+                meet_ascending(others.numbers, own.numbers, codes)
+            else:
+                find_integers(others.numbers, own.held, codes)
         else:
             find_numbers(values.hashes, values.offsets, values.data, self._texts, codes)
         self._last = values, read_only(codes)
@@ -124,15 +137,22 @@ class KeyIndex:
         -----
         Each distinct value is looked up once.
         """
+        if len(parts) == 1 and self._is_copied(parts[0]):
+            return read_only(self.codes)
         combined, *others = (_codes_of(part, known) for part, known in zip(parts, self.vocabularies, strict=True))
         for more, part, known in zip(others, self.parts[1:], self.combinations, strict=True):
             combined = _find_pairs(pair_codes(combined, more, len(part)), known)
         return combined
 
+    def _is_copied(self, part: ValueSet) -> bool:
+        """Tell whether a column of another side is the same in every row as the one column of this key."""
+        return self.vocabularies[0].holds_same(part) and np.array_equal(part.codes, self.parts[0].codes)
+
     def n_matched(self, parts: Sequence[ValueSet]) -> int:
         """Count the keys that another side has, too; `parts` as of `match`."""
         if len(parts) == 1:
-            return int(np.count_nonzero(self.value_codes(0, parts[0]) >= 0))
+            is_same = self.vocabularies[0].holds_same(parts[0])
+            return self.n_keys if is_same else int(np.count_nonzero(self.value_codes(0, parts[0]) >= 0))
         codes = self.match(parts)
         return int(np.count_nonzero(np.bincount(codes[codes >= 0])))
 
@@ -253,9 +273,6 @@ def row_of_keys(codes: NDArray[np.integer], n_keys: int) -> NDArray[np.int64] | 
     The last entry, after those of the keys, is -1: it serves code -1.
     """
     row_of = np.full(n_keys + 1, -1)
-    if are_all_rows(codes):
-        row_of[: codes.size] = codes
-        return row_of
     row_of[codes] = np.arange(codes.size)
     row_of[-1] = -1
     return row_of if np.count_nonzero(row_of >= 0) == np.count_nonzero(codes >= 0) else None
@@ -281,21 +298,43 @@ class MetKeys:
         self.n_keys = n_keys
 
     @cached_property
-    def right_row_of(self) -> NDArray[np.int64] | None:
+    def _is_left_key(self) -> bool:
+        """Whether the code of each left row is its number."""
+        return are_all_rows(self.left)
+
+    @cached_property
+    def _is_right_key(self) -> bool:
+        """Whether the code of each right row is its number."""
+        return self._is_left_key if self.right is self.left else are_all_rows(self.right)
+
+    @cached_property
+    def _right_row_of(self) -> NDArray[np.int64] | None:
         """The right row of each key, see `row_of_keys`."""
         return row_of_keys(self.right, self.n_keys)
 
     @cached_property
-    def partners(self) -> NDArray[np.int64] | None:
-        """The right row of each left row, -1 for none; None if some key has several right rows."""
-        if self.right_row_of is None:
-            return None
-        return self.right_row_of[: self.left.size] if self._is_left_key else self.right_row_of[self.left]
+    def is_right_unique(self) -> bool:
+        """Whether each key has one right row at most."""
+        return self._is_right_key or self._right_row_of is not None
 
     @cached_property
-    def _is_left_key(self) -> bool:
-        """Whether the code of each left row is its number."""
-        return are_all_rows(self.left)
+    def left_rows(self) -> NDArray[np.int64]:
+        """The numbers of the left rows."""
+        return self.left if self._is_left_key else np.arange(self.left.size)
+
+    @cached_property
+    def is_row_by_row(self) -> bool:
+        """Whether the sides have the same keys in the same rows, each once."""
+        return self.left.size == self.right.size and self._is_left_key and self._is_right_key
+
+    @cached_property
+    def partners(self) -> NDArray[np.int64] | None:
+        """The right row of each left row, -1 for none; None if some key has several right rows."""
+        if self.is_row_by_row:
+            return self.right
+        if self._right_row_of is None:
+            return None
+        return self._right_row_of[: self.left.size] if self._is_left_key else self._right_row_of[self.left]
 
     @cached_property
     def left_counts(self) -> NDArray[np.int64]:
@@ -310,6 +349,8 @@ class MetKeys:
     @cached_property
     def n_matched(self) -> int:
         """Left rows that have a partner."""
+        if self.is_row_by_row:
+            return int(self.left.size)
         if self.partners is not None:
             return int(np.count_nonzero(self.partners >= 0))
         return int(self.left_counts[self.right_counts > 0].sum())
@@ -319,8 +360,7 @@ class MetKeys:
         """Keys that both sides have."""
         if self._is_left_key:
             return self.n_matched
-        has_right = self.right_counts > 0 if self.right_row_of is None else self.right_row_of[:-1] >= 0
-        return int(np.count_nonzero((self.left_counts > 0) & has_right))
+        return int(np.count_nonzero((self.left_counts > 0) & (self.right_counts > 0)))
 
     @cached_property
     def n_pairs(self) -> int:
@@ -331,7 +371,7 @@ class MetKeys:
     def relationship(self) -> str:
         """``1:1``, ``1:m``, ``m:1`` or ``m:m`` of the rows that pair, each row one key."""
         is_many = self.n_matched > self.n_keys_met, False
-        if self.right_row_of is None:
+        if not self.is_right_unique:
             is_many = is_many[0], bool(((self.right_counts > 1) & (self.left_counts > 0)).any())
         return ":".join("m" if many else "1" for many in is_many)
 

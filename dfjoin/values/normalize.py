@@ -66,11 +66,20 @@ class WrittenIntegers:
         Of the hashes.
     known : HeldIntegers, optional
         The table over them, where it is made already.
+    is_ascending : bool, default False
+        Whether they are known to ascend: as row numbers and sorted keys do, which need no table.
     """
 
     numbers: NDArray[np.int64]
     seed: int
     known: HeldIntegers | None = None
+    is_ascending: bool = False
+
+    @property
+    def bounds(self) -> tuple[int, int]:
+        """The smallest and the largest number, of at least one."""
+        ends = (self.numbers[0], self.numbers[-1]) if self.is_ascending else (self.numbers.min(), self.numbers.max())
+        return int(ends[0]), int(ends[1])
 
     @cached_property
     def held(self) -> HeldIntegers:
@@ -200,10 +209,17 @@ def keep_values(values: ValueSet, is_held: NDArray[np.bool_]) -> ValueSet:
     codes = numbers[values.codes]
     texts: PackedTexts | WrittenIntegers
     if isinstance(values.texts, WrittenIntegers):
-        texts = WrittenIntegers(read_only(values.texts.numbers[is_held]), values.texts.seed)
+        texts = replace(values.texts, numbers=read_only(values.texts.numbers[is_held]), known=None)
     else:
         texts = _keep_texts(values.texts, is_held)
     return replace(values, texts=texts, classes=values.classes[is_held], codes=codes)
+
+
+def with_own_numbers(values: ValueSet) -> ValueSet:
+    """Copy numbers that are those of a frame: a result keeps them, and the frame may be written to."""
+    if values.integers is None or values.integers.numbers.base is None:
+        return values
+    return replace(values, texts=replace(values.integers, numbers=read_only(values.integers.numbers.copy())))
 
 
 def _keep_texts(texts: PackedTexts, is_held: NDArray[np.bool_]) -> PackedTexts:
@@ -356,6 +372,7 @@ def distinct_integers(
     Parameters
     ----------
     numbers : ndarray of int64, shape (n,)
+        Become those of the set, where they ascend.
     is_null : ndarray of bool, shape (n,) or (0,)
         Rows without a number, empty where there are none.
     seed : int
@@ -364,7 +381,8 @@ def distinct_integers(
         Numbers that stand for a null.
     """
     if not is_null.size and are_ascending(numbers):  # row numbers and sorted keys: no table, until others ask for it
-        texts, codes = WrittenIntegers(read_only(numbers.copy()), seed), np.arange(numbers.size, dtype=np.int32)
+        texts = WrittenIntegers(read_only(numbers), seed, is_ascending=True)
+        codes = np.arange(numbers.size, dtype=np.int32)
     else:
         held, codes = _enter_integers(numbers, is_null)
         texts = WrittenIntegers(held.numbers, seed, held)

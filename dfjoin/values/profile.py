@@ -90,6 +90,8 @@ def kind_of(values: ValueSet, type_: pa.DataType) -> str:
 
 def present_classes(values: ValueSet) -> int:
     """Return the classes of some values as bits; 0 of none."""
+    if values.integers is not None and len(values):
+        return _INTEGERS
     held = values.classes.tobytes()
     return sum(1 << number for number in range(spellings.DAY_MONTH_YEAR + 1) if number in held)
 
@@ -160,7 +162,7 @@ def _integer_range(values: ValueSet) -> tuple[int, int, bool]:
     if values.integers is None:
         smallest, largest, has_range = spellings.integer_range(values.data, values.offsets)
         return int(smallest), int(largest), bool(has_range)
-    smallest, largest = (int(end) for end in (values.integers.numbers.min(), values.integers.numbers.max()))
+    smallest, largest = values.integers.bounds
     return smallest, largest, smallest > -_TOO_LARGE and largest < _TOO_LARGE
 
 

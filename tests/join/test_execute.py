@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 
 import dfjoin
 from dfjoin.errors import JoinExpansionError
-from dfjoin.join.rows import execute
 from dfjoin.join.rows.execute import relationship_of
 from dfjoin.values import key_index
 from tests.oracles import canonical
@@ -305,6 +304,36 @@ def test_rows_of_keys_are_looked_for_once(monkeypatch, how, right):
         _left(["a", "b", None]).auto_join(_right([(key, 1) for key in right]), on="key", how=how, aggregate=aggregate)
         n_sides = 2 if aggregate and (right.count("b") > 1 or (None in right and how in ("right", "outer"))) else 1
         assert len(asked) == n_sides, "of the rows as they are, and of those that were made one of them"
+
+
+@pytest.mark.parametrize("keys", [[1, 2, 3], [3, 1, 2], ["a", "b", "c"]])
+@pytest.mark.parametrize("how", HOWS)
+def test_what_is_joined_shares_nothing_with_its_sides(how, keys):
+    df = pd.DataFrame({"key": keys, "own": [1.5, 2.5, 3.5]})
+    other = pd.DataFrame({"key": keys, "x": [0.5, 1.5, 2.5], "y": [1, 2, 3], "z": ["a", "b", "c"]})
+    for written in ("result", "sides"):
+        sides = df.copy(), other.copy()
+        wide = sides[0].auto_join(sides[1], on="key", how=how)
+        before = wide.copy()
+        for frame in (wide,) if written == "result" else sides:
+            for position in range(frame.shape[1]):
+                frame.iloc[0, position] = frame.iloc[2, position]
+        if written == "result":
+            pd.testing.assert_frame_equal(sides[0], df)
+            pd.testing.assert_frame_equal(sides[1], other)
+        else:
+            pd.testing.assert_frame_equal(wide, before)
+
+
+def test_examples_of_a_report_are_the_first_rows_whatever_stands_before_them():
+    """Whether they are among the thousand rows that are looked at first, or behind them."""
+    for n_before in (3, 2000):
+        df = pd.DataFrame({"key": [0] * n_before + [7, 8, 7, 9, 1, 1, 2]})
+        other = pd.DataFrame({"key": [1, 2, 3], "v": ["a", "b", "c"]})
+        step = df.auto_join(other, on="key").attrs["dfjoin"]["joined"][0]
+        assert step["without_partner"] == ["0", "7", "8", "9"]
+        assert [row["v"] for row in step["rows"]] == ["a", "a", "b"]
+        assert step["rows_matched"] == 3
 
 
 CATEGORICAL = {

@@ -6,7 +6,13 @@ from hypothesis import strategies as st
 
 from dfjoin.kernels.hashing import hash_values
 from dfjoin.kernels.records import as_read_only
-from dfjoin.kernels.texts.integers import HeldIntegers, find_integers, number_integers, write_integers
+from dfjoin.kernels.texts.integers import (
+    HeldIntegers,
+    find_integers,
+    meet_ascending,
+    number_integers,
+    write_integers,
+)
 from tests.kernels.packing import SEED
 
 SMALL = st.lists(st.one_of(st.none(), st.integers(-140, 140)), max_size=80)  # a slot for each, or not quite
@@ -42,6 +48,18 @@ def test_integers_are_found_among_others(own, theirs):
     find_integers(wanted.numbers, held, codes)
     known = {number: code for code, number in enumerate(held.numbers.tolist())}
     assert codes.tolist() == [known.get(number, -1) for number in wanted.numbers.tolist()]
+
+
+@given(NUMBERS, NUMBERS)
+def test_ascending_integers_are_met_as_they_are_found(own, theirs):
+    own, theirs = (
+        as_read_only(np.array(sorted({number for number in numbers if number is not None}), np.int64))
+        for numbers in (own, theirs)
+    )
+    codes = np.full(theirs.size, -1)
+    meet_ascending(theirs, own, codes)
+    known = {number: code for code, number in enumerate(own.tolist())}
+    assert codes.tolist() == [known.get(number, -1) for number in theirs.tolist()]
 
 
 @given(st.lists(st.one_of(st.integers(-(2**63), 2**63 - 1), st.sampled_from([0, -1, 9, 10, -10, 99, -(2**63)]))))

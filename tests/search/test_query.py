@@ -5,6 +5,8 @@ import pandas as pd
 import pytest
 
 import dfjoin
+from dfjoin.search.query import make_query
+from dfjoin.types import IndexSettings
 from tests.search.searching import find
 
 
@@ -34,3 +36,11 @@ def test_columns_without_an_arrow_type_are_text(build, kind):
     assert dfjoin.discover_joinable(query, "q", lake, rank="matched")["matched"].tolist() == [1]
     lake = build({"t": pd.DataFrame({"c": column})})
     assert dfjoin.discover_joinable(pd.DataFrame({"q": [text]}), "q", lake, rank="matched")["matched"].tolist() == [1]
+
+
+def test_a_query_keeps_its_numbers_whatever_is_written_to_the_frame_later():
+    for numbers in (np.array([1, 2, 3]), np.array([3, 1, 2])):  # sorted ones are read where they stand
+        query = make_query(pd.Series(numbers, name="x", copy=False), IndexSettings())
+        before = [str(number) for number in numbers]
+        numbers[0] = 9
+        assert query.values.values() == before

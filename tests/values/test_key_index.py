@@ -6,13 +6,13 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 import dfjoin
 from dfjoin.types import IndexSettings
 from dfjoin.values import key_index
-from dfjoin.values.key_index import KeyIndex, Vocabulary, number_rows, pair_codes
+from dfjoin.values.key_index import KeyIndex, MetKeys, Vocabulary, number_rows, pair_codes
 from dfjoin.values.normalize import normalize_column, settings_for
 from tests.oracles import canonical
 
@@ -87,6 +87,46 @@ def test_integers_are_paired_as_their_digits_are(own, theirs, type_):
     other = other if type_ == pa.string() else _part(theirs, type_)
     assert (other.integers is not None) == (type_ == pa.int64())
     _check_match(index, own, theirs, index.match([other]))
+
+
+@given(INTEGERS.map(set), INTEGERS.map(set))
+def test_sorted_integers_are_paired_without_a_table(own, theirs):
+    own, theirs = (sorted(number for number in numbers if number is not None) for numbers in (own, theirs))
+    index = KeyIndex.of([_part(own, pa.int64())])
+    other = _part(theirs, pa.int64())
+    _check_match(index, own, theirs, index.match([other]))
+    for values, numbers in ((index.parts[0], own), (other, theirs)):
+        assert values.integers.is_ascending and "held" not in vars(values.integers)
+        assert not numbers or values.integers.bounds == (numbers[0], numbers[-1])
+
+
+CODES = st.lists(st.integers(-1, 5), max_size=10) | st.integers(0, 6).map(lambda n: list(range(n)))
+
+
+@given(left=CODES, right=CODES)
+@example(left=[0, 0, 1], right=[0, 0, 1])
+@example(left=[0, 1, -1], right=[0, 1, -1])
+def test_rows_meet_as_in_a_nested_loop(left, right):
+    codes = np.array(left, np.int64)
+    met = MetKeys(codes, codes if left == right else np.array(right, np.int64), 6)
+    pairs = [(i, j) for i, own in enumerate(left) for j, other in enumerate(right) if own == other >= 0]
+    shared = {left[i] for i, _ in pairs}
+    assert list(zip(*(rows.tolist() for rows in met.pairs()), strict=True)) == pairs
+    assert met.n_pairs == len(pairs) and met.n_matched == len({i for i, _ in pairs}) and met.n_keys_met == len(shared)
+    many = [any(side.count(key) > 1 for key in shared) for side in (left, right)]
+    assert met.relationship == ":".join("m" if one else "1" for one in many)
+    assert met.left_counts.tolist() == [left.count(key) for key in range(6)]
+    assert met.right_counts.tolist() == [right.count(key) for key in range(6)]
+    assert met.left_rows.tolist() == list(range(len(left)))
+    assert met.is_right_unique == all(right.count(key) < 2 for key in range(6))
+    assert (met.partners is None) == (not met.is_right_unique)
+    if met.partners is not None:
+        partner = dict(pairs)
+        assert met.partners.tolist() == [partner.get(i, -1) for i in range(len(left))]
+    assert met.is_row_by_row == (left == right == list(range(len(left))))
+    has_partner = [key in shared for key in left]
+    assert met.has_partner(slice(None)).tolist() == has_partner
+    assert met.has_partner(np.arange(len(left))[::-1]).tolist() == has_partner[::-1]
 
 
 ROWS = st.lists(st.tuples(TEXTS, TEXTS, TEXTS), max_size=12)

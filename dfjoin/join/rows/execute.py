@@ -18,7 +18,7 @@ from dfjoin.join.rows.right_side import RightSide
 from dfjoin.join.rules import KEEPING, CellRules, check_aggregate, check_rule
 from dfjoin.kernels.sorting import are_all_rows
 from dfjoin.values.cells import CONVERSION_ERRORS
-from dfjoin.values.frames import as_objects, frame_of_columns, workable_frame
+from dfjoin.values.frames import as_objects, workable_frame
 from dfjoin.values.key_index import KeyIndex, MetKeys
 
 MARKS = ("_match", "_distance", "_probability")
@@ -54,6 +54,8 @@ class StepResult:
     frame : DataFrame
     left_rows : ndarray of int64, shape (n_rows,)
         Row of the left frame for each row; -1 where only the right side has one.
+    is_whole : bool
+        These are all rows of the left frame, each once and in order.
     names, rules : dict of str
         Column of the right side → its name in the frame, and how its values were made one, where they were.
     disagreeing : dict of str
@@ -70,6 +72,7 @@ class StepResult:
 
     frame: pd.DataFrame
     left_rows: NDArray[np.int64]
+    is_whole: bool
     names: dict[str, str]
     rules: dict[str, str]
     disagreeing: dict[str, int]
@@ -161,7 +164,8 @@ def join_step(df: pd.DataFrame, step: JoinStep, left: KeyIndex, right: RightSide
     frame, keys, codes = made_one.frame, made_one.keys, made_one.codes
     joined = met if codes is right.codes else MetKeys(left.codes, codes, right.n_keys)
     left_rows, right_rows = _positions(joined, options.how)
-    result = _take_left(df, left_rows, options.how)
+    is_whole = joined.is_row_by_row or (left_rows.size == len(df) and are_all_rows(left_rows))
+    result = df if is_whole and not options.keeps_right_rows else _take_left(df, left_rows, options.how)
     if options.keeps_right_rows and keys.shape[1]:
         result = _fill_keys(result, step.on, keys, left_rows, right_rows)
     # Names are looked up before anything is added, so that they do not depend on the order of columns.
@@ -169,20 +173,20 @@ def join_step(df: pd.DataFrame, step: JoinStep, left: KeyIndex, right: RightSide
     subject = "" if right.facts is None else right.facts.subject(step)
     given = name_columns(list(frame.columns), step, right.stem, taken, subject)
     may_lack = options.how in ("left", "outer")  # dtypes follow from the kind of join, not from its rows
-    chosen = None if right_rows.size == len(frame) and are_all_rows(right_rows) else right_rows
-    added = {given[c]: take_rows(frame[c], chosen, may_lack=may_lack) for c in frame.columns}
+    is_right_whole = joined.is_row_by_row or (right_rows.size == len(frame) and are_all_rows(right_rows))
+    block = _take_right(frame, None if is_right_whole else right_rows, may_lack=may_lack)
+    block = block.set_axis([given[c] for c in frame.columns], axis=1)
     counted = "" if count is None else free_name(f"{right.stem}_rows", right.stem, taken)
     if count is not None:
-        added[counted] = take_rows(count, right_rows).fillna(0).astype(np.int64)
+        block[counted] = take_rows(count, right_rows).fillna(0).astype(np.int64).array
     if options.indicator:
         sides = np.where(left_rows < 0, "right_only", np.where(right_rows < 0, "left_only", "both"))
-        added[free_name("_merge", right.stem, taken)] = pd.Series(
-            pd.Categorical(sides, ["left_only", "right_only", "both"])
-        )
-    wide = _attach(result, added)
+        block[free_name("_merge", right.stem, taken)] = pd.Categorical(sides, ["left_only", "right_only", "both"])
+    wide = _attach(result, block)
     return StepResult(
         frame=wide,
         left_rows=left_rows,
+        is_whole=is_whole,
         names=given,
         rules=made_one.rules,
         disagreeing=made_one.disagreeing,
@@ -227,8 +231,8 @@ class MadeOne:
         Key of each row.
     rules, disagreeing : dict of str
         Columns that were aggregated → their rule, and how many rows have another value than their key was given.
-    counts : ndarray of int64, shape (n_rows,)
-        How many rows became one.
+    row_counts : ndarray of int64, shape (n_rows,), or None
+        How many rows became one; None: each is one.
     decided : dict
         See `StepResult`.
     """
@@ -238,8 +242,13 @@ class MadeOne:
     codes: NDArray[np.int64]
     rules: dict[str, str] = field(default_factory=dict)
     disagreeing: dict[str, int] = field(default_factory=dict)
-    counts: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, np.int64))
+    row_counts: NDArray[np.int64] | None = None
     decided: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def counts(self) -> NDArray[np.int64]:
+        """How many rows became one."""
+        return np.ones(self.codes.size, np.int64) if self.row_counts is None else self.row_counts
 
 
 def one_row_per_key(
@@ -262,7 +271,7 @@ def one_row_per_key(
     that sort the distinct values of a column.
     """
     met = MetKeys(_NO_ROWS, right.codes, right.n_keys) if met is None else met
-    is_single = met.right_row_of is not None
+    is_single = met.is_right_unique
     columns = {name: right.frame.iloc[:, position] for position, name in enumerate(right.frame.columns)}
     kinds = {} if is_single and rules.is_unique and rules.aggregate == "auto" else _kinds(columns, right.object_kinds)
     chosen = {name: rules.rule_of(name, kind) for name, kind in kinds.items()}
@@ -278,7 +287,7 @@ def one_row_per_key(
             present = codes >= 0
             frame, keys = (side[present].reset_index(drop=True) for side in (frame, keys))
             codes = codes[present]
-        return MadeOne(frame, keys, codes, counts=np.ones(codes.size, np.int64), decided=decided)
+        return MadeOne(frame, keys, codes, decided=decided)
     counts = met.right_counts
     rows = np.flatnonzero(right.codes >= 0)
     codes = right.codes[rows]
@@ -313,7 +322,7 @@ def _kinds(columns: dict[str, pd.Series], object_kinds: dict[str, str]) -> dict[
 def _positions(met: MetKeys, how: str) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Row of either side for each row of the result; -1 where a side has none."""
     if met.partners is not None and how in ("left", "outer"):
-        left_rows, right_rows = np.arange(met.left.size), met.partners
+        left_rows, right_rows = met.left_rows, met.partners
     else:
         left_rows, right_rows = met.pairs()
         if how in ("left", "outer"):
@@ -336,7 +345,7 @@ def _positions(met: MetKeys, how: str) -> tuple[NDArray[np.int64], NDArray[np.in
 def _take_left(df: pd.DataFrame, rows: NDArray[np.int64], how: str) -> pd.DataFrame:
     """Take the rows of the left frame; the index stays for left and inner joins."""
     if how in ("left", "inner"):
-        return df if rows.size == len(df) and are_all_rows(rows) else df.take(rows)
+        return df.take(rows)
     columns = [take_rows(df.iloc[:, i].reset_index(drop=True), rows, may_lack=True) for i in range(df.shape[1])]
     taken = pd.concat(columns, axis=1) if columns else pd.DataFrame(index=range(rows.size))
     taken.columns = df.columns
@@ -420,15 +429,27 @@ def _flat(label: Any) -> Any:
     return label[0] if isinstance(label, tuple) and label else label
 
 
-def _attach(result: pd.DataFrame, added: dict[str, pd.Series]) -> pd.DataFrame:
+def _take_right(frame: pd.DataFrame, rows: NDArray[np.int64] | None, *, may_lack: bool) -> pd.DataFrame:
+    """Take the rows of the right frame, see `take_rows`; what is taken whole is not copied."""
+    if rows is not None:
+        return pd.DataFrame({c: take_rows(frame[c], rows, may_lack=may_lack) for c in frame.columns}, range(rows.size))
+    taken = frame.copy(deep=False)
+    for position in range(frame.shape[1]):
+        column = frame.iloc[:, position]
+        own = take_rows(column, None, may_lack=may_lack)
+        if own is not column:
+            taken.isetitem(position, own.array)
+    return taken
+
+
+def _attach(result: pd.DataFrame, block: pd.DataFrame) -> pd.DataFrame:
     """Put the new columns behind the frame's own."""
-    if not added:
+    if not block.shape[1]:
         return result.copy()
-    block = frame_of_columns(added)
     block.index = result.index
     if result.columns.nlevels > 1:
         empty = [""] * (result.columns.nlevels - 1)
-        block.columns = pd.MultiIndex.from_tuples([(name, *empty) for name in added])
+        block.columns = pd.MultiIndex.from_tuples([(name, *empty) for name in block.columns])
     elif isinstance(result.columns, pd.CategoricalIndex):
         result = result.set_axis(result.columns.astype(object), axis=1)
     return pd.concat([result, block], axis=1)

@@ -71,7 +71,7 @@ class JoinAccount:
             report["left_out"] = right.left_out
         return replace(
             self,
-            left=self.left.after(result.frame, result.left_rows),
+            left=self.left.after(result.frame, None if result.is_whole else result.left_rows),
             steps=(*self.steps, replace(step, names=result.names, counted=bool(result.counted), **result.decided)),
             joined=(*self.joined, report),
         )

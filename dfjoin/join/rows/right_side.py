@@ -65,7 +65,7 @@ class FrameFacts:
         """Whether each of its keys has one row."""
         if not self._parts:
             return None
-        if any(len(part) == np.count_nonzero(part.codes >= 0) for part in self._parts):
+        if any(len(part) == part.n_rows or len(part) == np.count_nonzero(part.codes >= 0) for part in self._parts):
             return True
         if len(self._parts) == 1:
             return False
