@@ -52,7 +52,7 @@ from dfjoin.search.fuzzy.similar_join import SimilarRelation
 from dfjoin.search.fuzzy.similar_texts import spelling_radius
 from dfjoin.search.params import search_params
 from dfjoin.types import IndexSettings
-from dfjoin.values.frames import select_column
+from dfjoin.values.frames import column_position, name_columns_of, select_column
 from dfjoin.values.key_index import KeyIndex, expand_pairs
 
 _SETTINGS = IndexSettings()
@@ -206,7 +206,7 @@ def join_frame_again(df: pd.DataFrame, other: pd.DataFrame, plan: JoinPlan, opti
 def _label_of(df: pd.DataFrame, label: Any) -> Any:
     """Return the label of a column that JSON has turned into `label`; raises if there is none."""
     own = next((own for own in df.columns if json_label(own) == label), label)
-    select_column(df, own, "on")
+    column_position(df, own, "on")
     return own
 
 
@@ -224,8 +224,16 @@ def _new_labels(other: pd.DataFrame, options: JoinOptions, left_out: list[Any]) 
     if options.columns is None:
         return [label for label in other.columns if label not in left_out]
     for label in options.columns:
-        select_column(other, label, "columns")
+        column_position(other, label, "columns")
     return [label for label in other.columns if label in options.columns and label not in left_out]
+
+
+def _columns_of(other: pd.DataFrame, labels: list[Any], text_of: dict[Any, str]) -> pd.DataFrame:
+    """Return some columns of the other frame, named as texts, under a new index."""
+    columns = other.take([column_position(other, label, "columns") for label in labels], axis=1)
+    name_columns_of(columns, [text_of[label] for label in labels])
+    columns.index = pd.RangeIndex(len(other))
+    return columns
 
 
 def _step(labels: list[Any], right_on: list[str], text_of: dict[Any, str], options: JoinOptions) -> JoinStep:
@@ -260,9 +268,8 @@ def _join_equal(
         parts = parts_by_period(right, right_labels, period)
     codes, n_keys = index.match_all(parts) if options.keeps_right_rows else (index.match(parts), index.n_keys)
     new_labels = _new_labels(other, options, right_labels)
-    frame = other[new_labels].set_axis([text_of[label] for label in new_labels], axis=1)
-    right_keys = other[right_labels].set_axis(names, axis=1).reset_index(drop=True)
-    frame = frame.reset_index(drop=True)
+    frame = _columns_of(other, new_labels, text_of)
+    right_keys = _columns_of(other, right_labels if options.keeps_right_rows else [], text_of)
     kinds = {} if options.aggregate is None else {name: object_kind(frame[name]) for name in frame.columns}
     relation = {} if period is None else {"period": period}
     facts = FrameFacts(frame, parts)

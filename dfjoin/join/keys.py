@@ -18,7 +18,7 @@ from dfjoin.fuzzy.result import FuzzyJoin
 from dfjoin.search.query import QueryColumn
 from dfjoin.types import IndexSettings
 from dfjoin.values.float_values import lists_of, spell_lists
-from dfjoin.values.frames import column_to_arrow, select_column
+from dfjoin.values.frames import column_position, column_to_arrow
 from dfjoin.values.key_index import KeyIndex, expand_pairs
 from dfjoin.values.normalize import ValueSet, keep_values, normalize_column
 from dfjoin.values.profile import has_fractions, profile_values
@@ -48,6 +48,7 @@ class KeyColumns:
         self.settings = settings
         self._argument = argument
         self._pad = pad
+        self._columns: dict[int, pd.Series] = {}
         self._arrays: dict[int, pa.Array | pa.ChunkedArray] = {}
         self._values: dict[tuple[int, int | None, bool | None], ValueSet] = {}
         self._queries: dict[int, QueryColumn] = {}
@@ -55,15 +56,18 @@ class KeyColumns:
 
     def position(self, label: Any) -> int:
         """Return the position of a column; raises when there is none of that label, or several."""
-        select_column(self.frame, label, self._argument)
-        position = self.frame.columns.get_loc(label)
-        assert isinstance(position, int)  # several columns of one label were refused
-        return position
+        return column_position(self.frame, label, self._argument)
+
+    def _column(self, position: int) -> pd.Series:
+        """Return a column, the same whenever it is asked for: pandas makes a new one each time."""
+        if position not in self._columns:
+            self._columns[position] = self.frame.iloc[:, position]
+        return self._columns[position]
 
     def array(self, position: int) -> pa.Array | pa.ChunkedArray:
         """Return a column as Arrow; raises `InvalidTypeError` for one that holds lists, dicts or bytes."""
         if position not in self._arrays:
-            self._arrays[position] = column_to_arrow(self.frame.iloc[:, position], self._argument)
+            self._arrays[position] = column_to_arrow(self._column(position), self._argument)
         return self._arrays[position]
 
     def values(self, position: int, pad: int | None = None, dayfirst: bool | None = None) -> ValueSet:
@@ -77,7 +81,7 @@ class KeyColumns:
 
     def point_values(self, position: int, pad: int | None, dayfirst: bool | None) -> ValueSet:
         """Return the canonical values of a column that is joined by distance; of one of lists, these as texts."""
-        lists = lists_of(self.frame.iloc[:, position])
+        lists = lists_of(self._column(position))
         if lists is None:
             return self.values(position, pad, dayfirst)
         return normalize_column(spell_lists(lists), self.settings)
@@ -111,7 +115,7 @@ class KeyColumns:
     def query(self, position: int) -> QueryColumn:
         """Return a column as a search has it."""
         if position not in self._queries:
-            column, values = self.frame.iloc[:, position], self.values(position, self._pad)
+            column, values = self._column(position), self.values(position, self._pad)
             profile = profile_values(values, self.array(position).type, has_texts=False)
             self._queries[position] = QueryColumn(str(column.name), column.name, column, values, profile)
         return self._queries[position]

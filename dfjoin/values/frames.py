@@ -44,7 +44,13 @@ def is_spark(value: object) -> bool:
 
 
 def select_column(df: pd.DataFrame, name: Any, argument: str) -> pd.Series:
-    """Return one column of a frame.
+    """Return one column of a frame; raises as `column_position` does."""
+    position = column_position(df, name, argument)
+    return df[name] if df.columns.nlevels == 1 else df.iloc[:, position]
+
+
+def column_position(df: pd.DataFrame, name: Any, argument: str) -> int:
+    """Return the position of a column of a frame.
 
     Parameters
     ----------
@@ -67,17 +73,24 @@ def select_column(df: pd.DataFrame, name: Any, argument: str) -> pd.Series:
         raise ColumnNotFoundError(
             f"`{argument}` must name a column of the frame ({shortlist(df.columns)}), got {show(name)}{_hint(df, name)}"
         ) from None
-    if not isinstance(position, int):
-        count = len(range(df.shape[1])[position]) if isinstance(position, slice) else int(np.count_nonzero(position))
-        if df.columns.nlevels > 1:
-            raise InvalidParameterError(
-                f"`{argument}` must name one column, but {show(name)} stands for {count} columns of a header with "
-                f"{df.columns.nlevels} levels; give a label of all levels, such as {show(df.columns[position][0])}"
-            )
+    if isinstance(position, int):
+        return position
+    count = len(range(df.shape[1])[position]) if isinstance(position, slice) else int(np.count_nonzero(position))
+    if df.columns.nlevels > 1:
         raise InvalidParameterError(
-            f"`{argument}` must name one column, but {count} columns of the frame are called {show(name)}; rename them"
+            f"`{argument}` must name one column, but {show(name)} stands for {count} columns of a header with "
+            f"{df.columns.nlevels} levels; give a label of all levels, such as {show(df.columns[position][0])}"
         )
-    return df[name] if df.columns.nlevels == 1 else df.iloc[:, position]
+    raise InvalidParameterError(
+        f"`{argument}` must name one column, but {count} columns of the frame are called {show(name)}; rename them"
+    )
+
+
+def name_columns_of(frame: pd.DataFrame, names: list[str]) -> None:
+    """Name the columns of a frame as those of a new one are; an index of texts takes pandas 0.1 ms."""
+    columns = frame.columns
+    if columns.dtype != "str" or columns.name is not None or list(columns) != names:
+        frame.columns = pd.Index(names, dtype=None if names else "str")
 
 
 def _hint(df: pd.DataFrame, name: Any) -> str:
@@ -207,7 +220,7 @@ def _spell(value: Any, column: pd.Series, argument: str) -> str:
     return whole_text(text)
 
 
-def frame_of_columns(columns: Mapping[str, pd.Series]) -> pd.DataFrame:
+def frame_of_columns(columns: Mapping[Any, pd.Series]) -> pd.DataFrame:
     """Put columns of equal length side by side by position; to compare their labels takes pandas longer than all else.
 
     Objects stay objects: an array of texts would get the dtype of texts.

@@ -292,7 +292,7 @@ class MetKeys:
         Codes are below it.
     """
 
-    def __init__(self, left: NDArray[np.integer], right: NDArray[np.integer], n_keys: int) -> None:
+    def __init__(self, left: NDArray[Any], right: NDArray[Any], n_keys: int) -> None:
         self.left = left
         self.right = right
         self.n_keys = n_keys

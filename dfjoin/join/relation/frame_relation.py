@@ -25,7 +25,7 @@ from dfjoin.search.query import QueryColumn
 from dfjoin.search.spellings import LostZeros, find_lost_zeros_between, is_clearly_more
 from dfjoin.transform.evidence.prepared_columns import Column
 from dfjoin.values.cells import CONVERSION_ERRORS, cell_texts
-from dfjoin.values.frames import label_text, select_column
+from dfjoin.values.frames import column_position, label_text
 from dfjoin.values.header_meaning import clean_names
 from dfjoin.values.key_index import expand_pairs
 from dfjoin.values.profile import has_fractions
@@ -230,7 +230,7 @@ def _labels(df: pd.DataFrame, on: Any, argument: str) -> list[Any]:
     if not labels:
         raise InvalidParameterError(f"`{argument}` must name at least one column, got an empty list")
     for label in labels:
-        select_column(df, label, argument)
+        column_position(df, label, argument)
     return labels
 
 

@@ -18,7 +18,7 @@ from dfjoin.join.rows.right_side import RightSide
 from dfjoin.join.rules import KEEPING, CellRules, check_aggregate, check_rule
 from dfjoin.kernels.sorting import are_all_rows
 from dfjoin.values.cells import CONVERSION_ERRORS
-from dfjoin.values.frames import as_objects, workable_frame
+from dfjoin.values.frames import as_objects, frame_of_columns, name_columns_of, workable_frame
 from dfjoin.values.key_index import KeyIndex, MetKeys
 
 MARKS = ("_match", "_distance", "_probability")
@@ -174,8 +174,7 @@ def join_step(df: pd.DataFrame, step: JoinStep, left: KeyIndex, right: RightSide
     given = name_columns(list(frame.columns), step, right.stem, taken, subject)
     may_lack = options.how in ("left", "outer")  # dtypes follow from the kind of join, not from its rows
     is_right_whole = joined.is_row_by_row or (right_rows.size == len(frame) and are_all_rows(right_rows))
-    block = _take_right(frame, None if is_right_whole else right_rows, may_lack=may_lack)
-    block = block.set_axis([given[c] for c in frame.columns], axis=1)
+    block = _take_right(frame, given, None if is_right_whole else right_rows, may_lack=may_lack)
     counted = "" if count is None else free_name(f"{right.stem}_rows", right.stem, taken)
     if count is not None:
         block[counted] = take_rows(count, right_rows).fillna(0).astype(np.int64).array
@@ -429,17 +428,21 @@ def _flat(label: Any) -> Any:
     return label[0] if isinstance(label, tuple) and label else label
 
 
-def _take_right(frame: pd.DataFrame, rows: NDArray[np.int64] | None, *, may_lack: bool) -> pd.DataFrame:
-    """Take the rows of the right frame, see `take_rows`; what is taken whole is not copied."""
-    if rows is not None:
-        return pd.DataFrame({c: take_rows(frame[c], rows, may_lack=may_lack) for c in frame.columns}, range(rows.size))
-    taken = frame.copy(deep=False)
-    for position in range(frame.shape[1]):
-        column = frame.iloc[:, position]
-        own = take_rows(column, None, may_lack=may_lack)
-        if own is not column:
-            taken.isetitem(position, own.array)
-    return taken
+def _take_right(
+    frame: pd.DataFrame, names: dict[str, str], rows: NDArray[np.int64] | None, *, may_lack: bool
+) -> pd.DataFrame:
+    """Take the rows of the right frame, see `take_rows`, its columns renamed; what is taken whole is not copied."""
+    taken = [take_rows(frame[column], rows, may_lack=may_lack) for column in frame.columns]
+    if rows is None:
+        block = frame.copy(deep=False)
+        for position, (column, own) in enumerate(zip(frame.columns, taken, strict=True)):
+            if own.dtype != frame[column].dtype:
+                block.isetitem(position, own.array)
+    else:
+        block = frame_of_columns(dict(enumerate(taken))) if taken else pd.DataFrame(index=pd.RangeIndex(rows.size))
+        block.columns = frame.columns
+    name_columns_of(block, [names[column] for column in frame.columns])
+    return block
 
 
 def _attach(result: pd.DataFrame, block: pd.DataFrame) -> pd.DataFrame:
