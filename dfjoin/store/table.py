@@ -135,7 +135,6 @@ class LakeTable:
         self.name = name
         self.snapshot = snapshot
         self.settings = snapshot.settings
-        self._max_columns = max(snapshot.settings.max_columns, record["n_columns"])
         self.n_rows: int = record["n_rows"]
         self.size: int = record["size"]
         self._columns = {
@@ -147,19 +146,18 @@ class LakeTable:
         self._mostly_null = {c["name"] for c in columns if is_mostly_null(c)}
         self.void_columns = {name: reason for name, reason in reasons.items() if reason}
         self._left_out = {c["name"] for c in columns if c["position"] == NOT_IN_FILE}
-        self._dialect = read_dialect(record)
         kind = KINDS_OF_TABLES.get(record["format"])
         self._is_typed = kind is None or not kind.is_untyped
-        self._opened = self._open(record)
-        self._is_of_spark = snapshot.root_of(record["root"]).kind == "spark"
-        self._is_given = snapshot.root_of(record["root"]).kind == "memory"
+        kind_of_root = snapshot.root_of(record["root"]).kind
+        self._is_of_spark, self._is_given = kind_of_root == "spark", kind_of_root == "memory"
+        self._opened: _FileTable | _TableOfSpark
+        if self._is_of_spark:
+            self._opened = _TableOfSpark(record)  # a session that is missing shows when it is asked
+        else:
+            most = max(snapshot.settings.max_columns, record["n_columns"])
+            source, dialect = snapshot.source_of(record), read_dialect(record)
+            self._opened = _FileTable(source, record["fingerprint"], dialect, most)
         self.is_changed = self._check_unchanged(on_stale)
-
-    def _open(self, record: dict[str, Any]) -> _FileTable | _TableOfSpark:
-        """Return what reads the table; a session that is missing shows when it is asked."""
-        if self.snapshot.root_of(record["root"]).kind == "spark":
-            return _TableOfSpark(record)
-        return _FileTable(self.snapshot.source_of(record), record["fingerprint"], self._dialect, self._max_columns)
 
     @property
     def column_names(self) -> list[str]:

@@ -191,10 +191,7 @@ class DistanceSearch:
             self.count_equal(part, equal)
             read = count(part)
             read.n_found = int(np.count_nonzero(own >= 0))
-            if stats.plan:
-                stats.add(read)
-            else:
-                stats = read
+            stats.add(read)
             every = np.arange(segment.n_columns)[:, None]
             counted = CountedSets(segment, number, every, segment.catalog.numbers["cardinality"])
             parts.append(self.hits(tally, counted)[0])

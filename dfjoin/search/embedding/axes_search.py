@@ -131,10 +131,7 @@ def _search_points(
                 hits, found = search.hits(tally, counted)
             parts.append(hits)
             sets += [SpaceSet(position, one) for one in found.tolist()]
-            if stats.plan:
-                stats.add(read)
-            else:
-                stats = read
+            stats.add(read)
     stats.n_values = len(query.values)
     return join_hits(parts), sets, stats
 
