@@ -64,7 +64,7 @@ class PeriodLink:
 
     def __init__(self, left: KeyColumns, step: JoinStep, columns: Sequence[str], left_out: Mapping[str, str]) -> None:
         assert step.period is not None
-        self._step = step
+        self.step = step
         self._period = step.period
         self._columns = list(columns)
         self._left_out = dict(left_out)
@@ -73,17 +73,7 @@ class PeriodLink:
         periods = check_periods(read_periods(column, is_year=is_year_name(column.name)), step.period, column.name)
         self._is_finer = periods.granularity != step.period
         parts = [left.values(left.position(other), step.pad, step.dayfirst) for other in others]
-        self._index = KeyIndex.of([*parts, number_periods(periods, step.period)])
-
-    @property
-    def step(self) -> JoinStep:
-        """The join."""
-        return self._step
-
-    @property
-    def index(self) -> KeyIndex:
-        """The periods of the frame."""
-        return self._index
+        self.index = KeyIndex.of([*parts, number_periods(periods, step.period)])
 
     def _codes(self, parts: Sequence[ValueSet]) -> NDArray[np.int64]:
         """Return the number of the frame's key of each row of the table, -1 where the frame has none."""
@@ -91,7 +81,7 @@ class PeriodLink:
         texts = pd.Series(np.array([*values.values(), None], object)[values.codes])
         if texts.isna().all():
             return np.full(len(texts), -1, np.int64)
-        name = self._step.right_on[-1]
+        name = self.step.right_on[-1]
         periods = read_periods(texts, is_year=self._period == "year" or is_year_name(name))
         periods = check_periods(periods, self._period, name)
         if self._is_finer and periods.granularity != self._period and not periods.are_first_of(self._period):
@@ -99,7 +89,7 @@ class PeriodLink:
                 f"`on` must not be finer on both sides than the {self._period} at which they are joined, got days of "
                 f"{show(name)}: rows would meet later ones"
             )
-        return self._index.match([*others, number_periods(periods, self._period)])
+        return self.index.match([*others, number_periods(periods, self._period)])
 
     def may_join(self, parts: Sequence[ValueSet]) -> NDArray[np.bool_]:
         """Tell of each row of a batch, by the canonical values of its key, whether it may join."""
@@ -109,13 +99,13 @@ class PeriodLink:
         """Return the rows that join."""
         if keeps_all:
             raise InvalidParameterError('`how` must be "left" or "inner" for a join by periods')
-        codes = self._codes([rows.keys[name] for name in self._step.right_on])
+        codes = self._codes([rows.keys[name] for name in self.step.right_on])
         chosen = np.flatnonzero(codes >= 0)
         frame = rows.to_frame(self._columns, chosen)
         relation = {"period": self._period}
         stem = stem_of(rows.table.name)
         keys = frame.iloc[:, :0]
-        n_keys, facts = self._index.n_keys, TableFacts(rows.table)
+        n_keys, facts = self.index.n_keys, TableFacts(rows.table)
         return RightSide(frame, keys, codes[chosen], n_keys, stem, relation, self._left_out, rows.kinds, facts=facts)
 
 
