@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from dfjoin.join.keys import take_values
 from dfjoin.types import IndexSettings
-from dfjoin.values.cells import is_searchable_type
+from dfjoin.values.cells import cell_texts, is_searchable_type
 from dfjoin.values.key_index import Vocabulary
 from dfjoin.values.normalize import (
     keep_values,
@@ -183,6 +183,25 @@ def test_a_timestamp_and_its_iso_text_are_one_value(moments):
     expected = [canonical(moment) for moment in moments]
     assert normalized(moments, pa.timestamp("us")) == expected
     assert normalized([m.isoformat(" ") for m in moments], pa.string()) == expected
+
+
+MOMENTS = st.none() | st.sampled_from([datetime.datetime(2020, 1, day, hour) for day in (1, 2, 3) for hour in (0, 7)])
+
+
+@given(st.lists(MOMENTS | st.datetimes(datetime.datetime(1700, 1, 1), datetime.datetime(2200, 1, 1)), max_size=30))
+def test_rows_of_dates_are_those_of_their_texts(moments):
+    settings = IndexSettings(null_spellings=("2020-01-02",))
+    whole = [moment and moment.replace(microsecond=0) for moment in moments]
+    for array in (
+        pa.array(moments, pa.timestamp("us")),
+        pa.array(moments, pa.timestamp("ns")),
+        pa.array(whole, pa.timestamp("s", "Europe/Berlin")),
+        pa.array([moment and moment.date() for moment in moments], pa.date32()),
+        pa.array([None, *moments], pa.timestamp("us"))[1:],
+    ):
+        found, texts = normalize_column(array, settings), normalize_column(cell_texts(array), settings)
+        assert found.values() == texts.values() and found.codes.tolist() == texts.codes.tolist()
+        assert found.codes.dtype == np.int32 and len(found.codes) == len(moments)
 
 
 def test_zoned_timestamps_are_utc(monkeypatch):
