@@ -77,16 +77,17 @@ class MadeColumn:
     origin: GivenColumn | None = None
 
     @classmethod
-    def of(cls, name: str, column: pd.Series, origin: GivenColumn | None) -> MadeColumn:
+    def of(cls, name: str, column: pd.Series, origin: GivenColumn | None, is_own: bool = True) -> MadeColumn:
         """Take a column out of the frame that a join made.
 
         It gets the type of the column that it comes from, unless a rule computed it, or keys were filled in from the
-        other frame that do not have this type.
+        other frame that do not have this type. One that does not change is given back as its library had it, unless it
+        is of the other frame, which may be one of another library.
         """
         array = _to_arrow(column, origin)
         if origin is None:
             return cls(name, array)
-        if _are_same(array, origin.array):
+        if is_own and _are_same(array, origin.array):
             return cls(name, origin.array, origin)
         type_ = array.type
         if not (type_ in (origin.field.type, origin.array.type) or pa.types.is_null(type_)):

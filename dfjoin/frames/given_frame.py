@@ -95,8 +95,8 @@ class GivenFrame:
     def _make(self, result: pd.DataFrame, origins: Sequence[GivenColumn | None]) -> Any:
         plain = pd.DataFrame(result)  # without `attrs`, which pandas copies with each column that is taken
         made = [
-            MadeColumn.of(str(name), column, origin)
-            for (name, column), origin in zip(plain.items(), origins, strict=True)
+            MadeColumn.of(str(name), column, origin, position < len(self.columns))
+            for position, ((name, column), origin) in enumerate(zip(plain.items(), origins, strict=True))
         ]
         frame = self._kind.rebuild(self._given, made)
         _note_attrs(frame, result.attrs)

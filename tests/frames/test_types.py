@@ -182,6 +182,31 @@ def test_a_type_that_the_other_library_lacks_becomes_text(connection):
     assert made.row(0) == ("a", "P40D", "1", 7)
 
 
+@pytest.mark.parametrize("left", ["polars", "pyarrow", "duckdb"])
+@pytest.mark.parametrize("right", ["polars", "pyarrow", "duckdb"])
+def test_what_is_brought_row_by_row_is_what_other_rows_bring(left, right, connection):
+    make = {"polars": pl.from_arrow, "pyarrow": lambda table: table, "duckdb": connection.from_arrow}
+    other = pa.table(
+        {
+            "k": KEYS,
+            "v": [1, None, 3],
+            "t": ["x", None, ""],
+            "c": pa.array(["p", "q", "p"]).dictionary_encode(),
+            "d": pa.array([1, None, 2], pa.decimal128(20, 2)),
+            "m": pa.array([1, None, 2], pa.timestamp("ms", "UTC")),
+        }
+    )
+    rows_of = {"polars": pl.DataFrame.rows, "pyarrow": lambda table: [tuple(row.values()) for row in table.to_pylist()]}
+    types_of = {"polars": lambda frame: frame.dtypes, "pyarrow": lambda table: table.schema.types}
+    made = []
+    for rows in (other, other.take([2, 0, 1])):  # the first is taken whole
+        joined = dfjoin.auto_join(make[left](pa.table({"k": KEYS})), make[right](rows), **INDIRECT)
+        assert type(joined) is type(make[left](other))
+        types = types_of.get(left, lambda relation: relation.types)(joined)
+        made.append((types, rows_of.get(left, lambda relation: relation.fetchall())(joined)))
+    assert made[0] == made[1] and [row[1] for row in made[0][1]] == [1, None, 3]
+
+
 def test_what_arrow_lacks_becomes_text_too(connection):
     other = pl.DataFrame({"k": ["a", "b"], "v": pl.Series([{1}, None], dtype=pl.Object), "w": [1, 2]})
     frame = pa.table({"k": ["a", "b", "c"]})
