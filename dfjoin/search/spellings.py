@@ -352,7 +352,7 @@ def merge_spelled(frame: JoinCandidates, column: str, found: Sequence[SpelledRow
     if rest:
         parts.insert(0, (pd.DataFrame(frame), pd.array([None] * len(frame), found[0].labels.dtype)))
     rows = pd.concat([part for part, _ in parts]) if len(parts) > 1 else parts[0][0].copy()
-    rows[column] = type(parts[0][1])._concat_same_type([labels for _, labels in parts])
+    rows[column] = pd.concat([pd.Series(labels) for _, labels in parts]).array
     first = len(frame) if rest else 0
     context = frame.context
     queries = [*context.queries] if context.key is None else [context.key.query.name]

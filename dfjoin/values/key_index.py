@@ -255,10 +255,8 @@ def _is_dense(end: int, n_rows: int) -> bool:
 def _codes_of(values: ValueSet, vocabulary: Vocabulary) -> NDArray[np.int64]:
     """Return for each row of a value set the code that its value has in a vocabulary, -1 for none."""
     codes = vocabulary.codes_of(values)
-    if len(values) == values.n_rows and are_all_rows(
-        values.codes
-    ):  # a key column: each row has the value of its number
-        return codes
+    if len(values) == values.n_rows and are_all_rows(values.codes):
+        return codes  # a key column: each row has the value of its number
     return np.append(codes, -1)[values.codes]  # the last one serves code -1, the null
 
 

@@ -60,6 +60,8 @@ _LOOKED_AT, _LIKELY = 200, 0.8
 _ROWS, _TELLING = 40, 20
 """Rows that are looked at before that; where they have so many values, and none is read, the column holds no dates."""
 
+_MONTHS_OF = {"year": 12, "quarter": 3, "month": 1}
+
 _DAY = np.int64(86_400_000_000)
 """Microseconds of a day."""
 
@@ -232,20 +234,16 @@ def _read(text: str, pattern: _Pattern | None = None) -> tuple[_Pattern | None, 
 
     A text has one pattern at most, so that one that others of its column have may be tried first.
     """
-    match = pattern.fullmatch(text) if pattern else None
-    for one in () if match else _PATTERNS:
+    for one in (pattern, *_PATTERNS) if pattern else _PATTERNS:
         match = one.fullmatch(text)
         if match:
-            pattern = one
-            break
-    if match is None or pattern is None:
-        return None, 0, 0
-    groups = match.groupdict()
-    name = groups.get("name")
-    part = _MONTHS.index(name[:3]) + 1 if name else int(groups.get("part") or 1)
-    if "day" in groups:
-        part = 100 * part + int(groups["day"])
-    return pattern, int(groups["year"]), part
+            groups = match.groupdict()
+            name = groups.get("name")
+            part = _MONTHS.index(name[:3]) + 1 if name else int(groups.get("part") or 1)
+            if "day" in groups:
+                part = 100 * part + int(groups["day"])
+            return one, int(groups["year"]), part
+    return None, 0, 0
 
 
 def _read_all(texts: Sequence[str]) -> tuple[list[str], NDArray[np.int64]]:
@@ -265,15 +263,17 @@ def _bounds(granularity: str, numbers: NDArray[np.int64]) -> NDArray[np.int64]:
     `numbers` are years and parts, shape (n, 2).
     """
     years, parts = numbers.T
-    if granularity in ("week", "day"):
-        length = 7 if granularity == "week" else 1
+    if granularity in _MONTHS_OF:
+        length = _MONTHS_OF[granularity]
+        months = (years - 1970) * 12 + length * (parts - 1)
+        first, end = _first_days(months), _first_days(months + length)
+    elif granularity == "week":
         first = _first_days_of_weeks(years) + 7 * (parts - 1)
-        if granularity == "day":
-            first = _first_days((years - 1970) * 12 + parts // 100 - 1) + parts % 100 - 1
-        return np.stack([first, first + length], axis=1) * _DAY
-    length = {"year": 12, "quarter": 3, "month": 1}[granularity]
-    month = (years - 1970) * 12 + length * (parts - 1)
-    return np.stack([_first_days(month), _first_days(month + length)], axis=1) * _DAY
+        end = first + 7
+    else:
+        first = _first_days((years - 1970) * 12 + parts // 100 - 1) + parts % 100 - 1
+        end = first + 1
+    return np.stack([first, end], axis=1) * _DAY
 
 
 def _first_days(months: NDArray[np.int64]) -> NDArray[np.int64]:

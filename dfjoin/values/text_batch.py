@@ -105,7 +105,8 @@ def _read_columns(array: pa.Array, n_columns: int, settings: IndexSettings, with
     )
     rules, seed = rules_for(text, null_hashes(settings)), np.uint64(settings.hash_seed)
     add_text(text, array.offset, rules, seed, table, codes, new_block())
-    read_only(table.data), read_only(table.offsets)  # as the values that a column's profile is made of
+    for array in (table.data, table.offsets):
+        read_only(array)  # as the values that a column's profile is made of: else kernels are compiled for both
     look_at_columns(text, table, codes, SAMPLE_ROWS, facts)
     size = int(table.size[-1])
     hashes, classes = table.hashes[:size].copy(), table.classes[:size].copy()
