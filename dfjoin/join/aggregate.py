@@ -102,13 +102,7 @@ def aggregate_column(column: pd.Series, codes: NDArray[np.int64], n_keys: int, r
     if isinstance(column.dtype, pd.ArrowDtype):
         column = pd.Series(pd.arrays.ArrowExtensionArray(nan_as_null(column.array.__arrow_array__())), name=column.name)
     if rule in CHOOSING:
-        ranks = _ranks(column)
-        rows = (
-            _most_frequent(ranks, codes, n_keys, needs_majority=rule == "majority")
-            if rule in ("most_frequent", "majority")
-            else _extreme(ranks, codes, n_keys, is_smallest=rule == "min")
-        )
-        return take_rows(column, rows, may_lack=True)
+        return take_rows(column, _chosen_rows(column, codes, n_keys, rule), may_lack=True)
     if rule in ("count", "nunique"):
         return _counted(column, codes, n_keys, is_distinct=rule == "nunique")
     if rule == "trend":
@@ -341,6 +335,24 @@ def _row_of_key(codes: NDArray[np.int64], n_keys: int, *, is_last: bool) -> NDAr
     return rows
 
 
+def _chosen_rows(column: pd.Series, codes: NDArray[np.int64], n_keys: int, rule: str) -> NDArray[np.int64]:
+    """Return the row whose value a rule chooses for each key, -1 for none; values of one key alone are compared."""
+    rows = np.full(n_keys, -1, np.int64)
+    is_alone = np.bincount(codes, minlength=n_keys)[codes] == 1
+    alone, several = np.flatnonzero(is_alone & column.notna().to_numpy()), np.flatnonzero(~is_alone)
+    rows[codes[alone]] = alone
+    if several.size:
+        ranks, own = _ranks(column, several, is_sorted=rule != "majority"), codes[several]
+        chosen = (
+            _most_frequent(ranks, own, n_keys, needs_majority=rule == "majority")
+            if rule in ("most_frequent", "majority")
+            else _extreme(ranks, own, n_keys, is_smallest=rule == "min")
+        )
+        found = chosen >= 0
+        rows[found] = several[chosen[found]]
+    return rows
+
+
 def _extreme(
     ranks: NDArray[np.int64], codes: NDArray[np.int64], n_keys: int, *, is_smallest: bool
 ) -> NDArray[np.int64]:
@@ -363,38 +375,44 @@ def _most_frequent(
     -1 for none, and where the value is needed to be that of more than half.
     """
     present = np.flatnonzero(ranks >= 0)
-    rows = np.full(n_keys, -1, np.int64)
-    if present.size == 0:
-        return rows
-    n_ranks = int(ranks.max()) + 1
-    pairs, first, counts = np.unique(codes[present] * n_ranks + ranks[present], return_index=True, return_counts=True)
-    keys = pairs // n_ranks
-    # Within a key, the highest count first; the sort is stable, so smaller values stay in front.
-    best = np.lexsort((-counts, keys))
-    leads = best[np.r_[True, keys[best][1:] != keys[best][:-1]]]
+    own, held = codes[present], ranks[present]
+    rows, best = np.full((2, n_keys), -1, np.int64)
+    n_ranks = int(held.max(initial=0)) + 1
+    pairs = np.sort(own * n_ranks + held)
+    starts = np.flatnonzero(np.diff(pairs, prepend=-1))
+    counts = np.diff(starts, append=pairs.size)
+    keys, values = np.divmod(pairs[starts], n_ranks)
+    most = np.zeros(n_keys, np.int64)
+    np.maximum.at(most, keys, counts)
+    leads = np.flatnonzero(counts == most[keys])[::-1]
+    best[keys[leads]] = values[leads]  # the last assignment stays: that of the smallest value
     if needs_majority:
-        n_values = np.bincount(codes[present], minlength=n_keys)
-        leads = leads[2 * counts[leads] > n_values[keys[leads]]]
-    rows[keys[leads]] = present[first[leads]]
+        best[2 * most <= np.bincount(own, minlength=n_keys)] = -1
+    is_best = np.flatnonzero(held == best[own])[::-1]
+    rows[own[is_best]] = present[is_best]
     return rows
 
 
-def _ranks(column: pd.Series) -> NDArray[np.int64]:
-    """Number the values of a column in ascending order, equal ones alike; -1 for a null."""
+def _ranks(
+    column: pd.Series, rows: NDArray[np.int64] | slice = slice(None), *, is_sorted: bool = True
+) -> NDArray[np.int64]:
+    """Number the values of some rows, equal ones alike, in ascending order unless told otherwise; -1 for a null."""
     if isinstance(column.dtype, pd.CategoricalDtype):
         numbers = np.arange(len(column.cat.categories)) if column.cat.ordered else _ranks(_categories(column))
-        return np.append(numbers, -1)[column.cat.codes.to_numpy()]
+        return np.append(numbers, -1)[column.cat.codes.to_numpy()[rows]]
     if isinstance(column.dtype, pd.ArrowDtype) and getattr(column.dtype.pyarrow_dtype, "ordered", False):
         categories = column.array.__arrow_array__().combine_chunks()
-        return categories.indices.cast(pa.int64()).fill_null(-1).to_numpy()
+        return categories.indices.cast(pa.int64()).fill_null(-1).to_numpy()[rows]
+    own = column.iloc[rows]
     if not _is_hashable(column):  # lists and the like are distinguished by how they print
-        return _ranks_of_texts(column, repr)
-    for own in (lambda: column, lambda: column.astype(object)):  # pandas orders not all of Arrow's types
+        return _ranks_of_texts(own, repr)
+    for held in (lambda: own, lambda: own.astype(object)):  # pandas orders not all of Arrow's types
         try:
-            return pd.factorize(own(), sort=True)[0].astype(np.int64) if _can_sort(column) else _ranks_of_texts(column)
+            can_sort = _can_sort(column)
+            return pd.factorize(held(), sort=is_sorted)[0].astype(np.int64) if can_sort else _ranks_of_texts(own)
         except CONVERSION_ERRORS:
             continue
-    return _ranks_of_texts(column)
+    return _ranks_of_texts(own)
 
 
 def _categories(column: pd.Series) -> pd.Series:

@@ -294,6 +294,7 @@ def one_row_per_key(
     first = np.full(right.n_keys, -1, np.int64)
     first[codes[::-1]] = rows[::-1]
     dense = (np.cumsum(counts > 0) - 1)[codes]  # keys that have rows, numbered without gaps
+    several = np.flatnonzero(counts[codes] > 1)  # one row agrees with itself
     made: dict[str, pd.Series] = {}
     disagreeing: dict[str, int] = {}
     for name, column in columns.items():
@@ -305,7 +306,7 @@ def one_row_per_key(
         made[name] = aggregate_column(own, dense, held.size, rule, kind)
         if rules.is_unique and name in kept:
             made[name] = as_kept(made[name], column, rule)
-        n_rows = None if is_single else count_disagreeing(own, dense, made[name], rule, kind)
+        n_rows = None if is_single else count_disagreeing(own.iloc[several], dense[several], made[name], rule, kind)
         if n_rows is not None:
             disagreeing[name] = n_rows
     applied = {name: rule for name, rule in chosen.items() if not is_single or name not in kept}
