@@ -61,6 +61,11 @@ def are_ascending(numbers):
     return all(bool((some[1:] > some[:-1]).all()) for some in (numbers[:64], numbers))
 
 
+def are_sorted(numbers):
+    """Tell whether no number is below the one before it; the first ones tell of most where some are."""
+    return all(bool((some[1:] >= some[:-1]).all()) for some in (numbers[:64], numbers))
+
+
 def are_all_rows(rows):
     """Tell whether row numbers are 0, 1, 2 … up to their last one: every row once, in order.
 

@@ -31,8 +31,8 @@ MAX_BYTES = 64 << 10
 _VALUES, _ROWS, _COLUMNS, _CHARACTERS = 5, 3, 6, 60
 """Of the examples: keys, rows, columns, and characters of a cell."""
 
-_SHORT_LOOK = 1_000
-"""Rows that are searched for examples before all are."""
+_AT_ONCE = 1 << 14
+"""Rows that are searched for examples at once: as a rule the first ones have them."""
 
 _MAX_PASSED_OVER = 50
 _MAX_EARLIER = 200
@@ -361,19 +361,18 @@ def _step_examples(left: pd.DataFrame, step: JoinStep, result: StepResult) -> di
 
     Notes
     -----
-    As a rule the first thousand rows have them; else O(rows).
+    Rows are searched until they are found: O(rows) at most.
     """
     met, left_rows = result.met, result.left_rows
     keys = [left.columns.get_loc(label) for label in step.on]
 
-    def alone(end: int) -> NDArray[np.int64]:
-        rows = np.flatnonzero((met.left[:end] >= 0) & ~met.has_partner(slice(end)))
-        codes, row_of = met.left[rows], np.empty(met.n_keys, np.int64)
-        row_of[codes[::-1]] = rows[::-1]  # the first row of each key is the last that is written
-        return rows[row_of[codes] == rows]
+    def alone(rows: NDArray[np.int64], found: list[int]) -> NDArray[np.int64]:
+        rows = rows[(met.left[rows] >= 0) & ~met.has_partner(rows)]
+        rows = rows[np.isin(met.left[rows], met.left[found], invert=True)]
+        return rows[np.sort(np.unique(met.left[rows], return_index=True)[1])]
 
-    def joined(end: int) -> NDArray[np.int64]:
-        rows = np.flatnonzero(left_rows[:end] >= 0)
+    def joined(rows: NDArray[np.int64], _: list[int]) -> NDArray[np.int64]:
+        rows = rows[left_rows[rows] >= 0]
         return rows[met.has_partner(left_rows[rows])]
 
     first = _first(_VALUES, alone, met.left.size if met.n_matched < met.left.size else 0)
@@ -389,10 +388,14 @@ def _step_examples(left: pd.DataFrame, step: JoinStep, result: StepResult) -> di
     }
 
 
-def _first(most: int, rows_before: Callable[[int], NDArray[np.int64]], n_rows: int) -> list[int]:
-    """Return the first rows of some, of which `rows_before` finds those before a row: a short look comes first."""
-    rows = rows_before(min(n_rows, _SHORT_LOOK))
-    return (rows if rows.size >= most or n_rows <= _SHORT_LOOK else rows_before(n_rows))[:most].tolist()
+def _first(most: int, choose: Callable[[NDArray[np.int64], list[int]], NDArray[np.int64]], n_rows: int) -> list[int]:
+    """Return the first rows that are chosen; `choose` gets some rows, and those that were chosen before."""
+    found: list[int] = []
+    for begin in range(0, n_rows, _AT_ONCE):
+        found += choose(np.arange(begin, min(n_rows, begin + _AT_ONCE)), found)[: most - len(found)].tolist()
+        if len(found) == most:
+            break
+    return found
 
 
 def _cell_text(df: pd.DataFrame, row: int, column: int) -> str | None:
