@@ -18,7 +18,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from dfjoin.kernels.sorting import are_sorted
+from dfjoin.kernels.sorting import are_ascending, are_sorted
 from dfjoin.kernels.texts import dates, strings
 from dfjoin.kernels.texts import numbers as spellings
 from dfjoin.kernels.texts.integers import HeldIntegers, number_integers, write_integers
@@ -380,13 +380,13 @@ def distinct_integers(
     nulls : ndarray of int64
         Numbers that stand for a null.
     """
-    if not is_null.size and are_sorted(numbers):  # row numbers and sorted keys: no table, until others ask for it
-        is_first = np.ones(numbers.size, bool)
-        np.not_equal(numbers[1:], numbers[:-1], out=is_first[1:])
-        codes = np.arange(numbers.size, dtype=np.int32)
-        if not is_first.all():
-            numbers, codes = numbers[is_first], np.cumsum(is_first, dtype=np.int32) - 1
+    if not is_null.size and are_ascending(numbers):  # row numbers and keys: no table, until others ask for it
         texts = WrittenIntegers(read_only(numbers), seed, is_ascending=True)
+        codes = np.arange(numbers.size, dtype=np.int32)
+    elif not is_null.size and are_sorted(numbers):
+        is_first = np.append(True, numbers[1:] != numbers[:-1])
+        texts = WrittenIntegers(read_only(numbers[is_first]), seed, is_ascending=True)
+        codes = np.cumsum(is_first, dtype=np.int32) - 1
     else:
         held, codes = _enter_integers(numbers, is_null)
         texts = WrittenIntegers(held.numbers, seed, held)
