@@ -308,11 +308,13 @@ def count_disagreeing(
         ours, theirs = (
             side[both].to_numpy(np.uint64 if _is_unsigned(column) else np.int64) for side in (column, given)
         )
+    elif isinstance(column.dtype, pd.StringDtype):
+        ours, theirs = (side[both].array for side in (column, given))
     elif _is_hashable(column):
         ours, theirs = (side[both].astype(object).to_numpy() for side in (column, given))
     else:
         ours, theirs = (side[both].map(repr).astype(object).to_numpy() for side in (column, given))
-    return int(np.count_nonzero(has_value & ~is_given)) + int(np.count_nonzero(ours != theirs))
+    return int(np.count_nonzero(has_value & ~is_given)) + int(np.count_nonzero(np.asarray(ours != theirs, bool)))
 
 
 def _is_unsigned(column: pd.Series) -> bool:
