@@ -326,8 +326,8 @@ def test_what_is_joined_shares_nothing_with_its_sides(how, keys):
 
 
 def test_examples_of_a_report_are_the_first_rows_whatever_stands_before_them():
-    """Whether they are among the thousand rows that are looked at first, or behind them."""
-    for n_before in (3, 2000):
+    """Whether they are in the piece that is looked at first, or in those behind it."""
+    for n_before in (3, 40_000):
         df = pd.DataFrame({"key": [0] * n_before + [7, 8, 7, 9, 1, 1, 2]})
         other = pd.DataFrame({"key": [1, 2, 3], "v": ["a", "b", "c"]})
         step = df.auto_join(other, on="key").attrs["dfjoin"]["joined"][0]
