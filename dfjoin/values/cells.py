@@ -84,10 +84,9 @@ def cell_texts(array: pa.Array | pa.ChunkedArray) -> pa.Array:
     if pa.types.is_decimal(type_):
         return _decimal_text(array)
     if pa.types.is_timestamp(type_):
-        array = array if type_.tz is None else array.view(pa.int64()).view(pa.timestamp(type_.unit))
-        if type_.unit == "ns":  # casting alone would round times before 1970 up
-            array = pc.floor_temporal(array, unit="microsecond")
-        return pc.cast(pc.cast(array, pa.timestamp("us"), safe=False), pa.string())
+        numbers, is_null = moments(array)  # casting alone would round times before 1970 up
+        rounded = pa.array(numbers, mask=is_null if is_null.size else None).view(pa.timestamp("us"))
+        return pc.cast(rounded, pa.string())
     if pa.types.is_null(type_):
         return pa.nulls(len(array), pa.string())
     if _has_no_text(type_):
@@ -115,9 +114,7 @@ def whole_numbers(array: pa.Array) -> tuple[NDArray[np.int64], NDArray[np.bool_]
     if pa.types.is_integer(array.type):
         if pa.types.is_uint64(array.type) and (pc.max(array).as_py() or 0) > _MAX_INT64:
             return None
-        is_null = array.is_null().to_numpy(zero_copy_only=False) if array.null_count else np.empty(0, bool)
-        values = array.fill_null(0) if array.null_count else array
-        return values.to_numpy().astype(np.int64, copy=False), is_null
+        return _numbers_and_nulls(array)
     if not pa.types.is_floating(array.type):
         return None
     values = array.to_numpy(zero_copy_only=False).astype(np.float64)
@@ -128,6 +125,36 @@ def whole_numbers(array: pa.Array) -> tuple[NDArray[np.int64], NDArray[np.bool_]
         is_null = np.empty(0, bool)
     is_whole = bool((np.abs(values) < 2.0**63).all()) and bool((np.floor(values) == values).all())
     return (values.astype(np.int64), is_null) if is_whole else None
+
+
+def moments(array: pa.Array) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+    """Return a column of dates or timestamps as microseconds from 1 January 1970 on, rounded down.
+
+    Parameters
+    ----------
+    array : pyarrow Array
+        Of a plain type.
+
+    Returns
+    -------
+    numbers : ndarray of int64, shape (n,)
+    is_null : ndarray of bool, shape (n,) or (0,)
+        Rows without a moment; empty where every row has one.
+    """
+    is_days = pa.types.is_date32(array.type)
+    numbers, is_null = _numbers_and_nulls(array.view(pa.int32() if is_days else pa.int64()))
+    if is_days:
+        return numbers * 86_400_000_000, is_null
+    per_second = _PER_SECOND[array.type.unit if pa.types.is_timestamp(array.type) else "ms"]
+    return numbers // 1000 if per_second > 10**6 else numbers * (10**6 // per_second), is_null
+
+
+def _numbers_and_nulls(array: pa.Array) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+    """Return integers, 0 for a null, and which rows are null; of these none where no row is."""
+    if not array.null_count:
+        return array.to_numpy().astype(np.int64, copy=False), np.empty(0, bool)
+    is_null = array.is_null().to_numpy(zero_copy_only=False)
+    return array.fill_null(0).to_numpy().astype(np.int64, copy=False), is_null
 
 
 def plain_array(array: pa.Array | pa.ChunkedArray) -> pa.Array:

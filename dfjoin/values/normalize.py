@@ -25,7 +25,7 @@ from dfjoin.kernels.texts.integers import HeldIntegers, number_integers, write_i
 from dfjoin.kernels.texts.numbers import INTEGER
 from dfjoin.kernels.texts.strings import find_hashes
 from dfjoin.types import IndexSettings
-from dfjoin.values.cells import cell_texts, plain_array, whole_numbers, whole_text
+from dfjoin.values.cells import cell_texts, moments, plain_array, whole_numbers, whole_text
 from dfjoin.values.nulls import NULL_TEXTS, NullEvidence
 from dfjoin.values.unicode import ascii_table, fold_table, identity_table, normalize_text
 
@@ -380,19 +380,31 @@ def distinct_integers(
     nulls : ndarray of int64
         Numbers that stand for a null.
     """
-    if not is_null.size and are_ascending(numbers):  # row numbers and keys: no table, until others ask for it
-        texts = WrittenIntegers(read_only(numbers), seed, is_ascending=True)
-        codes = np.arange(numbers.size, dtype=np.int32)
-    elif not is_null.size and are_sorted(numbers):
+    distinct, codes, held = _distinct_numbers(numbers, is_null)
+    texts = WrittenIntegers(distinct, seed, held, is_ascending=held is None)
+    values = ValueSet(texts, np.full(distinct.size, INTEGER, np.int8), codes)
+    return _without(values, np.isin(distinct, nulls) if nulls.size else np.zeros(0, bool))
+
+
+def _distinct_numbers(
+    numbers: NDArray[np.int64], is_null: NDArray[np.bool_]
+) -> tuple[NDArray[np.int64], NDArray[np.int32], HeldIntegers | None]:
+    """Return the distinct integers of a column, the number that each row has among them, and the table over them.
+
+    Those that ascend, as row numbers and sorted keys, need no table until others ask for it.
+    """
+    if not is_null.size and are_ascending(numbers):
+        return read_only(numbers), np.arange(numbers.size, dtype=np.int32), None
+    if not is_null.size and are_sorted(numbers):
         is_first = np.append(True, numbers[1:] != numbers[:-1])
-        texts = WrittenIntegers(read_only(numbers[is_first]), seed, is_ascending=True)
-        codes = np.cumsum(is_first, dtype=np.int32) - 1
-    else:
-        held, codes = _enter_integers(numbers, is_null)
-        texts = WrittenIntegers(held.numbers, seed, held)
-    values = ValueSet(texts, np.full(texts.numbers.size, INTEGER, np.int8), codes)
-    is_held = np.isin(texts.numbers, nulls, invert=True) if nulls.size else np.ones(0, bool)
-    return values if is_held.all() else keep_values(values, is_held)
+        return read_only(numbers[is_first]), np.cumsum(is_first, dtype=np.int32) - 1, None
+    held, codes = _enter_integers(numbers, is_null)
+    return held.numbers, codes, held
+
+
+def _without(values: ValueSet, is_left_out: NDArray[np.bool_]) -> ValueSet:
+    """Leave out some values; the rows of these become null."""
+    return keep_values(values, ~is_left_out) if is_left_out.any() else values
 
 
 def distinct_packed(
@@ -608,11 +620,15 @@ def normalize_batch(array: pa.Array | pa.ChunkedArray, settings: IndexSettings) 
 
 
 def _distinct_dates(array: pa.Array, settings: IndexSettings) -> ValueSet:
-    """Write each date or time once, however many rows have it: to write them takes nearly all of the time."""
-    encoded = array.dictionary_encode()
-    values = distinct_values(cell_texts(encoded.dictionary), settings.hash_seed, null_hashes(settings))
-    codes = np.append(values.codes, np.int32(-1))  # the last one serves the nulls
-    return replace(values, codes=codes[encoded.indices.fill_null(-1).to_numpy()])
+    """Write each date or time once, however many rows have it."""
+    numbers, codes, _ = _distinct_numbers(*moments(array))
+    n = numbers.size
+    packed = PackedTexts(
+        np.empty(n, np.uint64), np.empty(dates.LONGEST * n + PADDING, np.uint8), np.zeros(n + 1, np.int64)
+    )
+    classes = np.empty(n, np.int8)
+    dates.write_moments(numbers, np.uint64(settings.hash_seed), packed, classes)
+    return _without(ValueSet(packed, classes, codes), np.isin(packed.hashes, null_hashes(settings)))
 
 
 def settings_for(settings: IndexSettings, date_order: str, nulls: tuple[str, ...] = ()) -> IndexSettings:

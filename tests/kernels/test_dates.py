@@ -7,10 +7,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dfjoin.kernels.texts.dates import canonical_time, day_month_year, day_month_year_votes, rewrite_day_month_year
+from dfjoin.kernels.records import as_read_only
+from dfjoin.kernels.texts.dates import (
+    LONGEST,
+    canonical_time,
+    day_month_year,
+    day_month_year_votes,
+    rewrite_day_month_year,
+    write_moments,
+)
 from dfjoin.kernels.texts.numbers import DATE, TIMESTAMP
 from tests.kernels.packing import pack, run_in_place
-from tests.oracles.values import as_date, naive_day_month_year
+from tests.oracles.values import as_date, naive_day_month_year, naive_hash
 
 UTC = datetime.UTC
 MONTHS = [
@@ -54,6 +62,24 @@ def test_every_spelling_of_a_date_becomes_the_iso_date(day, data):
         )
     )
     assert run_in_place(canonical_time, spelled) == (day.isoformat(), DATE)
+
+
+EPOCH = datetime.datetime(1970, 1, 1)
+MOMENTS = st.datetimes() | st.dates().map(lambda day: datetime.datetime.combine(day, datetime.time()))
+
+
+@given(st.lists(MOMENTS, max_size=9), st.integers(0, 2**64 - 1))
+def test_moments_are_written_as_python_does_and_hashed(moments, seed):
+    numbers = np.array([(moment - EPOCH) // datetime.timedelta(microseconds=1) for moment in moments], np.int64)
+    n = len(moments)
+    packed = np.empty(n, np.uint64), np.empty(LONGEST * n + 8, np.uint8), np.zeros(n + 1, np.int64)
+    classes = np.empty(n, np.int8)
+    write_moments(as_read_only(numbers), np.uint64(seed), packed, classes)
+    hashes, data, offsets = packed
+    expected = [moment.isoformat().lower().removesuffix("t00:00:00") for moment in moments]
+    assert [bytes(data[i:j]).decode() for i, j in itertools.pairwise(offsets)] == expected
+    assert classes.tolist() == [TIMESTAMP if "t" in text else DATE for text in expected]
+    assert hashes.tolist() == [naive_hash(text.encode(), seed) for text in expected]
 
 
 @given(st.datetimes(), st.sampled_from(["t", " "]))

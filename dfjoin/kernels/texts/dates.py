@@ -7,8 +7,15 @@ from __future__ import annotations
 
 import numpy as np
 
+from dfjoin.kernels.hashing import hash_bytes
 from dfjoin.kernels.numba._compile import njit, njit_inner, njit_lean
 from dfjoin.kernels.texts.numbers import is_digit, read_digits
+
+LONGEST = 26
+"""Bytes of the longest canonical moment: ``YYYY-MM-DDtHH:MM:SS.ffffff``."""
+
+_DAY = np.int64(86_400_000_000)
+_SECOND = np.int64(1_000_000)
 
 _MONTHS = np.frombuffer(b"janfebmaraprmayjunjulaugsepoctnovdec", np.uint8)
 _REST = np.frombuffer(
@@ -29,9 +36,11 @@ def _is_date(year, month, day):
 @njit_inner
 def _write_digits(out, i, value, count):
     """Write `value` with `count` digits at `i`; return the position behind."""
+    rest = np.uint32(value)  # dividing what has no sign is faster
     for j in range(count):
-        out[i + count - 1 - j] = 48 + value % 10
-        value //= 10
+        quotient = rest // np.uint32(10)
+        out[i + count - 1 - j] = np.uint8(48 + rest - quotient * np.uint32(10))
+        rest = quotient
     return i + count
 
 
@@ -384,3 +393,53 @@ def rewrite_day_month_year(data, offsets, is_day_first, out):
                 o += 1
         ends[i + 1] = o
     return ends
+
+
+@njit_inner
+def _civil(day):
+    """Return (year, month, day of the month) of a day, counted from 1 January 1970, of the years 1 to 9999.
+
+    The year begins in March here, so that the day that some years have more is its last one, and 400 years have
+    146,097 days. Source: H. Hinnant, "chrono-Compatible Low-Level Date Algorithms", 2013, civil_from_days.
+    """
+    day = np.uint32(day + 719_468)  # numbers without a sign are divided faster
+    era = day // np.uint32(146_097)
+    day -= era * np.uint32(146_097)
+    year = (day - day // np.uint32(1460) + day // np.uint32(36_524) - day // np.uint32(146_096)) // np.uint32(365)
+    day -= np.uint32(365) * year + year // np.uint32(4) - year // np.uint32(100)
+    month = (np.uint32(5) * day + np.uint32(2)) // np.uint32(153)
+    day -= (np.uint32(153) * month + np.uint32(2)) // np.uint32(5)
+    year += era * np.uint32(400)
+    return (year, month + 3, day + 1) if month < 10 else (year + 1, month - 9, day + 1)
+
+
+@njit_lean
+def write_moments(moments, seed, packed, classes):
+    """Write moments in canonical form one after the other, and hash them: midnight as the date alone.
+
+    Parameters
+    ----------
+    moments : ndarray of int64, shape (n,)
+        Microseconds from 1 January 1970 on, of the years 1 to 9999.
+    seed : uint64
+    packed : tuple of ndarray
+        Hashes of uint64, shape (n,); bytes of uint8, `LONGEST` for each and 8 more; offsets of int64, shape (n + 1,),
+        of which the first is given: receive the texts.
+    classes : ndarray of int8, shape (n,)
+        Receives DATE or TIMESTAMP.
+
+    Notes
+    -----
+    O(n).
+    """
+    hashes, data, offsets = packed
+    for i in range(moments.shape[0]):
+        begin = offsets[i]
+        number = moments[i] // _DAY
+        rest = moments[i] - number * _DAY
+        year, month, day = _civil(number)
+        second = rest // _SECOND
+        micro = rest - second * _SECOND
+        end, classes[i] = _write_timestamp(data, begin, year, month, day, second // 60, second % 60, micro)
+        offsets[i + 1] = end
+        hashes[i] = hash_bytes(data, begin, end - begin, seed)
