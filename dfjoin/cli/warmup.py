@@ -222,6 +222,8 @@ def _join() -> None:
     auto_join(people[["name"]], people[["reversed", "count"]])
     for counts in (people["count"] + 1, people["count"][::-1]):  # ascending numbers are met, others looked up
         auto_join(people[["count"]], pd.DataFrame({"count": counts, "x": 1.5}), on="count")
+    days = pd.DataFrame({"day": pd.date_range("2020-01-01", periods=_N)})
+    auto_join(days, days.assign(x=1.5), on="day")
     reference = people["reversed"].str.title()
     spelled = [_misspell(name, i) for i, name in enumerate(reference[::2])]
     auto_join(pd.DataFrame({"person": reference}), pd.DataFrame({"somebody": spelled, "x": range(len(spelled))}))

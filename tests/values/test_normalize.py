@@ -185,9 +185,6 @@ def test_a_timestamp_and_its_iso_text_are_one_value(moments):
     assert normalized([m.isoformat(" ") for m in moments], pa.string()) == expected
 
 
-MOMENTS = st.none() | st.sampled_from([datetime.datetime(2020, 1, day, hour) for day in (1, 2, 3) for hour in (0, 7)])
-
-
 def test_zoned_timestamps_are_utc(monkeypatch):
     monkeypatch.delenv("PYARROW_IGNORE_TIMEZONE", raising=False)  # pandas-on-Spark sets it for the whole process
     zone = datetime.timezone(datetime.timedelta(hours=2))
