@@ -168,7 +168,8 @@ class ValueSet:
         """Return one canonical value as text."""
         if self.integers is not None:
             return str(self.integers.numbers[code])
-        return self.data[self.offsets[code] : self.offsets[code + 1]].tobytes().decode("utf-8", "replace")
+        packed = self.packed
+        return packed.data[packed.offsets[code] : packed.offsets[code + 1]].tobytes().decode("utf-8", "replace")
 
     def values(self) -> list[str]:
         """Return all canonical values as text, in the order of their first row."""

@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dfjoin.transform.evidence.sorted_numbers import SortedNumbers, count_distinct, last_units
+from dfjoin.transform.evidence.sorted_numbers import SortedNumbers, count_distinct, count_met, last_units
 
 
 def numbers(values, unit=1.0):
@@ -65,4 +65,21 @@ def test_a_result_is_compared_with_numbers_of_as_many_digits():
 
 @given(st.lists(st.lists(st.integers(-2, 5), min_size=4, max_size=4), min_size=1))
 def test_distinct_numbers_of_rows_are_counted(rows):
-    assert count_distinct(np.array(rows)).tolist() == [len({v for v in row if v >= 0}) for row in rows]
+    assert count_distinct(np.array(rows)).tolist() == [len(set(row)) for row in rows]
+
+
+@given(st.lists(st.lists(st.tuples(st.integers(0, 5), st.booleans()), min_size=4, max_size=4)), st.booleans())
+def test_met_numbers_of_rows_are_counted(rows, is_falling):
+    rows = [sorted(row, reverse=is_falling) for row in rows]
+    cells = np.array(rows, np.int64).reshape(-1, 4, 2)
+    counts = count_met(cells[:, :, 0], cells[:, :, 1] > 0)
+    assert counts.tolist() == [len({number for number, is_met in row if is_met}) for row in rows]
+
+
+@given(st.lists(st.floats(-1e6, 1e6), min_size=1, max_size=20, unique=True), st.lists(st.floats(-2e6, 2e6)))
+def test_the_nearest_number_is_no_further_than_any_other(values, results):
+    sides = numbers(values)
+    at = sides.nearest(np.array(results))
+    for result, position in zip(results, at.tolist(), strict=True):
+        least = np.abs(sides.values - result).min()
+        assert abs(sides.values[position] - result) <= least * (1 + 1e-9) + 1e-9

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
 from functools import cache
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +25,10 @@ _MAX_EXPONENT = 5
 _MAX_DIGITS = 12
 _MAX_CONSTANT = 10**5
 """Constants are below it."""
+_EXACT = 2**52
+"""Whole numbers below it, and their differences, are exact as floats."""
+_ERROR = 1e-15
+"""Relative error of a quotient of such floats."""
 _UNITS = [
     Fraction(text)
     for text in (
@@ -105,23 +110,43 @@ def _as_decimal(value: Fraction, digits: int) -> str:
     return f"-{text}" if value < 0 and unit else text
 
 
+def _bounds(tops: NDArray[Any], ends: NDArray[Any], gaps: NDArray[Any]) -> tuple[Fraction, Fraction]:
+    """Return the largest lower and the smallest upper bound of the quotients between tops and ends, over gaps.
+
+    All are whole numbers. Their floats tell which quotients may be the bounds, and only these become fractions.
+    """
+    low, high = np.where(gaps > 0, tops, ends), np.where(gaps > 0, ends, tops)
+    is_exact = max(int(np.abs(side).max()) for side in (low, high, gaps)) < _EXACT
+    found = []
+    for numbers, choose in ((low, max), (high, min)):
+        quotients = (numbers / gaps).astype(np.float64)
+        bound = float(choose(quotients))
+        is_near = np.abs(quotients - bound) <= (_ERROR * abs(bound) if is_exact else np.inf)
+        found.append(choose(Fraction(int(numbers[i]), int(gaps[i])) for i in np.flatnonzero(is_near).tolist()))
+    return found[0], found[1]
+
+
+def _whole(values: Sequence[Fraction], unit: int) -> NDArray[Any]:
+    """Return fractions as whole numbers of parts of a unit."""
+    numbers = [int(value * unit) for value in values]
+    return np.array(numbers, np.int64 if max(map(abs, numbers)) < _EXACT else object)
+
+
 def _constants(xs: Sequence[Fraction], ys: Sequence[Fraction], halves: Sequence[Fraction]) -> list[tuple]:
     """Return (scale, offset) pairs that agree with all examples up to rounding."""
     found = []
-    rows = [(x, y, h) for x, y, h in zip(xs, ys, halves, strict=True) if x]
-    if len({x for x, _, _ in rows}) >= 2:
-        bounds = [sorted(((y - h) / x, (y + h) / x)) for x, y, h in rows]
-        low, high = max(b[0] for b in bounds), min(b[1] for b in bounds)
+    x_unit, y_unit = (max(value.denominator for value in values) for values in (xs, halves))
+    x, y, half = _whole(xs, x_unit), _whole(ys, y_unit), _whole(halves, y_unit)
+    if len({x for x in xs if x}) >= 2:
+        some = np.flatnonzero(x != 0)
+        low, high = (b * x_unit / y_unit for b in _bounds((y - half)[some], (y + half)[some], x[some]))
         scale = _factor(low, high) if low <= high else None
         found += [(scale, Fraction(0))] if scale else []
     if len(set(xs)) >= 3:
-        spread = []
-        for i in range(len(xs)):
-            for j in range(i):
-                if xs[i] != xs[j]:
-                    gap, slack = xs[i] - xs[j], halves[i] + halves[j]
-                    spread.append(sorted(((ys[i] - ys[j] - slack) / gap, (ys[i] - ys[j] + slack) / gap)))
-        low, high = max(b[0] for b in spread), min(b[1] for b in spread)
+        i, j = np.tril_indices(x.size, -1)
+        i, j = i[x[i] != x[j]], j[x[i] != x[j]]
+        rise, slack = y[i] - y[j], half[i] + half[j]
+        low, high = (b * x_unit / y_unit for b in _bounds(rise - slack, rise + slack, x[i] - x[j]))
         scale = _factor(low, high) if low <= high else None
         if scale:
             low = max(y - h - scale * x for x, y, h in zip(xs, ys, halves, strict=True))

@@ -11,6 +11,7 @@ from calendar import monthrange
 from collections import Counter
 from collections.abc import Sequence
 from datetime import date
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,13 +42,14 @@ _MIN_DAYS = 10
 """Values for each of these days, if there are several."""
 _FIELDS = ("day", "month", "time", "number", "word")
 
-_Cells = list[int | str]
+_Cells = Sequence[int | str]
 
 
+@lru_cache(maxsize=1 << 12)
 def _parse(value: str) -> tuple[tuple[str, ...], _Cells]:
     """Cut a value into its build (kinds of fields, and what stands between them) and the contents of its fields."""
     build: list[str] = []
-    cells: _Cells = []
+    cells: list[int | str] = []
     for match in _TOKEN.finditer(value):
         kind, text = match.lastgroup or "other", match[0]
         if kind == "other":
@@ -72,8 +74,8 @@ def _parse(value: str) -> tuple[tuple[str, ...], _Cells]:
             kind = "number" if text in _CALENDAR else kind
         build.append(kind)
     if build == ["day"]:  # midnight, as canonical time stamps have it
-        return ("day", "word", "time"), [*cells, "t", 0]
-    return tuple(build), cells
+        return ("day", "word", "time"), (*cells, "t", 0)
+    return tuple(build), tuple(cells)
 
 
 def grid_density(outputs: Sequence[str], targets: Sequence[str]) -> float | None:

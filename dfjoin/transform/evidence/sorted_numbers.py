@@ -80,11 +80,13 @@ class SortedNumbers:
         return np.minimum(1.0, np.maximum(np.maximum(own, column), printed))
 
     def nearest(self, results: Floats) -> NDArray[np.int64]:
-        """Return the position of the number next to each result."""
-        at = np.clip(np.searchsorted(self.values, results), 1, max(1, len(self) - 1))
-        if len(self) == 1:
-            return np.zeros(results.shape, np.int64)
-        return np.where(results - self.values[at - 1] <= self.values[at] - results, at - 1, at)
+        """Return the position of the number next to each result, of two as near the smaller one."""
+        return np.searchsorted(self._middles, results)
+
+    @cached_property
+    def _middles(self) -> Floats:
+        """What lies half way between two neighbours."""
+        return self.values[:-1] + np.diff(self.values) / 2
 
 
 def last_units(values: Floats, slack: Floats) -> Floats:
@@ -114,19 +116,31 @@ def _distance_to_grid(values: Floats, step: float) -> Floats:
     return np.abs(values - np.rint(values / step) * step)
 
 
-def count_distinct(rows: NDArray) -> NDArray[np.int64]:
-    """Count the different numbers of each row that are not negative.
+def count_met(at: NDArray[np.int64], is_met: NDArray[np.bool_]) -> NDArray[np.int64]:
+    """Count the different numbers that each row meets.
 
     Parameters
     ----------
-    rows : ndarray, shape (n, k)
+    at : ndarray of int64, shape (n, k)
+        Positions of numbers; those of a row ascend or descend.
+    is_met : ndarray of bool, shape (n, k)
+        Which of them are met.
 
     Returns
     -------
     ndarray of int64, shape (n,)
     """
+    is_new = np.ones(at.shape, bool)
+    np.not_equal(at[:, 1:], at[:, :-1], out=is_new[:, 1:])
+    starts = np.flatnonzero(is_new)
+    met = np.logical_or.reduceat(is_met.ravel(), starts) if starts.size else np.zeros(0, bool)
+    return np.bincount(starts[met] // max(1, at.shape[1]), minlength=at.shape[0])
+
+
+def count_distinct(rows: NDArray) -> NDArray[np.int64]:
+    """Count the different numbers of each row; shape (n,)."""
     rows = np.sort(rows, axis=1)
-    return np.asarray(((rows[:, 1:] != rows[:, :-1]) & (rows[:, 1:] >= 0)).sum(axis=1) + (rows[:, 0] >= 0))
+    return 1 + np.count_nonzero(rows[:, 1:] != rows[:, :-1], axis=1)
 
 
 def _share_of_mode(residues: NDArray[np.int64]) -> float:

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from dfjoin.transform.compose.linear import known_lines
 from dfjoin.transform.evidence.chance import evidence_bits
-from dfjoin.transform.evidence.line_chance import RELATIVE, Line, chance_of_line, tolerance
-from dfjoin.transform.evidence.sorted_numbers import Floats, SortedNumbers, count_distinct
+from dfjoin.transform.evidence.line_chance import RELATIVE, Line, chance_of_line, dense_chance, tolerance
+from dfjoin.transform.evidence.sorted_numbers import Floats, SortedNumbers, count_met
 
 _ALL_PAIRS = 30
 """Numbers of either column up to which every line through them is tried."""
@@ -66,14 +66,26 @@ def search_lines(
     fitted anew after each doubling. Units of measure are tried first, and of few numbers all lines through them.
     Source: geometric hashing (Lamdan, Wolfson, ICCV 1988) on a line. O((n + m) log m).
     """
-    found: list[Line] = []
+    tried = []
     for guesses in _known_guesses(source, target) if is_known else _guesses(source, target, rng):
         for line in _best_of(guesses, source, target):
-            chance = chance_of_line(line, source, target, rng).either
-            n_met = 1 + int(np.count_nonzero(np.diff(line.right)))  # a line keeps or turns the order
-            n_hits, n = max(0, n_met - line.n_free), max(1, len(source) - line.n_free)
-            found.append(line._replace(bits=evidence_bits(n_hits, n, chance) - line.cost))
-    return sorted(found, key=lambda line: -line.bits)[:_MAX_LINES]
+            dense = dense_chance(line, source, target)
+            tried.append((_bits(line, source, dense), dense, line))
+    found: list[Line] = []
+    for most, dense, line in sorted(tried, key=lambda one: -one[0]):
+        if len(found) >= _MAX_LINES and most < found[_MAX_LINES - 1].bits:
+            break  # the other estimate of the chance can only take evidence away
+        chance = chance_of_line(line, source, target, rng, dense)
+        found.append(line._replace(chance=chance, bits=_bits(line, source, chance.either)))
+        found.sort(key=lambda line: -line.bits)
+    return found[:_MAX_LINES]
+
+
+def _bits(line: Line, source: SortedNumbers, chance: float) -> float:
+    """Return the evidence against chance, minus the cost of the line."""
+    n_met = 1 + int(np.count_nonzero(np.diff(line.right)))  # a line keeps or turns the order
+    n_hits, n = max(0, n_met - line.n_free), max(1, len(source) - line.n_free)
+    return evidence_bits(n_hits, n, chance) - line.cost
 
 
 def _guesses(source: SortedNumbers, target: SortedNumbers, rng: np.random.Generator) -> Iterator[_Guesses]:
@@ -197,45 +209,58 @@ def _followed(
     results = scales[:, None] * x + offsets[:, None]
     at = target.nearest(results)
     met = (np.abs(results - target.values[at]) <= 3 * target.slack[at]).sum(axis=1)
-    grown: dict[tuple[str, str], tuple[float, float]] = {}
-    for number in np.argsort(-met, kind="stable")[:_MAX_GROWN]:
-        if met[number] < n_free + 2:
-            break
-        line = _grow(source, target, int(positions[number]), (float(scales[number]), float(offsets[number])), n_free)
-        if line is not None:
-            grown.setdefault((f"{line[0]:.6g}", f"{line[1]:.6g}"), line)
-    lines = np.array(list(grown.values())).reshape(-1, 2)
+    best = np.argsort(-met, kind="stable")[:_MAX_GROWN]
+    best = best[met[best] >= n_free + 2]
+    grown = _grow(source, target, positions[best], scales[best], offsets[best], n_free)
+    known: dict[tuple[str, str], tuple[float, float]] = {}
+    for scale, offset in grown:
+        known.setdefault((f"{scale:.6g}", f"{offset:.6g}"), (scale, offset))
+    lines = np.array(list(known.values())).reshape(-1, 2)
     return _Guesses(lines[:, 0], lines[:, 1], cost, n_free)
 
 
 def _grow(
-    source: SortedNumbers, target: SortedNumbers, position: int, line: tuple[float, float], n_free: int
-) -> tuple[float, float] | None:
-    """Fit a line to the numbers that it meets around a position, in doubling stretches; None if it meets no more."""
-    scale, offset = line
-    width = 8
-    while True:
-        low, high = max(0, position - width), min(len(source), position + width)
-        step = max(1, (high - low) // 2000)
-        x = source.values[low:high:step]
-        results = scale * x + offset
+    source: SortedNumbers,
+    target: SortedNumbers,
+    positions: NDArray[np.int64],
+    scales: Floats,
+    offsets: Floats,
+    n_free: int,
+) -> list[tuple[float, float]]:
+    """Fit lines to the numbers that they meet around positions, in doubling stretches; leave out what meets no more."""
+    n, width = len(source), 8
+    numbers = np.arange(positions.size)
+    grown: dict[int, tuple[float, float]] = {}
+    while numbers.size:
+        low, high = np.maximum(0, positions - width), np.minimum(n, positions + width)
+        step = np.maximum(1, (high - low) // 2000)
+        places = low[:, None] + step[:, None] * np.arange(int((-((low - high) // step)).max()))
+        is_met = places < high[:, None]
+        least = np.maximum(n_free + 2, 0.25 * is_met.sum(axis=1))
+        x = source.values[np.minimum(places, n - 1)]
+        results = scales[:, None] * x + offsets[:, None]
         at = target.nearest(results)
-        is_met = np.abs(results - target.values[at]) <= 3 * target.slack[at] + RELATIVE * np.abs(results)
-        if is_met.sum() < max(n_free + 2, 0.25 * x.size):
-            return None
-        own, theirs = x[is_met], target.values[at[is_met]]
+        is_met &= np.abs(results - target.values[at]) <= 3 * target.slack[at] + RELATIVE * np.abs(results)
+        n_met = is_met.sum(axis=1)
+        is_held = n_met >= least
+        x, theirs, is_met, n_met = x[is_held], target.values[at[is_held]], is_met[is_held], n_met[is_held]
+        numbers, positions, offsets = numbers[is_held], positions[is_held], offsets[is_held]
+        is_whole = (low[is_held] == 0) & (high[is_held] == n)
         if n_free == 2:
-            centre = own.mean()
-            spread = float(((own - centre) ** 2).sum())
-            if spread == 0:
-                return None
-            scale = float(((own - centre) * theirs).sum()) / spread
-            offset = float(theirs.mean() - scale * centre)
+            centre = np.where(is_met, x, 0).sum(axis=1) / n_met
+            own = np.where(is_met, x - centre[:, None], 0)
+            scales = (own * theirs).sum(axis=1) / (own * own).sum(axis=1)
+            offsets = np.where(is_met, theirs, 0).sum(axis=1) / n_met - scales * centre
         else:
-            scale = float((own * theirs).sum() / (own * own).sum())
-        if low == 0 and high == len(source):
-            return (scale, offset) if scale else None
+            own = np.where(is_met, x, 0)
+            scales = (own * theirs).sum(axis=1) / (own * own).sum(axis=1)
+        is_line = np.isfinite(scales) & (scales != 0)
+        for i in np.flatnonzero(is_whole & is_line).tolist():
+            grown[int(numbers[i])] = float(scales[i]), float(offsets[i])
+        rest = np.flatnonzero(~is_whole & is_line)
+        numbers, positions, scales, offsets = numbers[rest], positions[rest], scales[rest], offsets[rest]
         width *= 2
+    return [grown[number] for number in sorted(grown)]
 
 
 def _best_of(guesses: _Guesses, source: SortedNumbers, target: SortedNumbers) -> list[Line]:
@@ -245,12 +270,12 @@ def _best_of(guesses: _Guesses, source: SortedNumbers, target: SortedNumbers) ->
     n = len(source)
     probes = source.values[np.unique(np.linspace(0, n - 1, min(n, _PROBES)).astype(np.int64))]
     counts = np.zeros(guesses.scales.size, np.int64)
-    for begin in range(0, counts.size, 20_000):
-        part = slice(begin, begin + 20_000)
+    for begin in range(0, counts.size, 1_000):
+        part = slice(begin, begin + 1_000)
         results = guesses.scales[part, None] * probes + guesses.offsets[part, None]
         at = target.nearest(results)
         is_met = np.abs(results - target.values[at]) <= tolerance(target, at, results, guesses.n_free)
-        counts[part] = count_distinct(np.where(is_met, at, -1))
+        counts[part] = count_met(at, is_met)
     lines = []
     for number in np.argsort(-counts, kind="stable")[: _MAX_LINES - 1]:
         if counts[number] > guesses.n_free:

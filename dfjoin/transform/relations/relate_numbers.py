@@ -22,7 +22,7 @@ from dfjoin.programs.program import Program
 from dfjoin.programs.program_pieces import Extract
 from dfjoin.transform.compose.linear import fit_linear
 from dfjoin.transform.evidence.chance import MIN_BITS, MIN_PRECISION, evidence_bits, matching_bits
-from dfjoin.transform.evidence.line_chance import Chance, Line, chance_of_line, tolerance
+from dfjoin.transform.evidence.line_chance import Line, tolerance
 from dfjoin.transform.evidence.outcome import FULL_COVERAGE, Outcome, evaluate
 from dfjoin.transform.evidence.prepared_columns import Column
 from dfjoin.transform.evidence.sorted_numbers import SortedNumbers
@@ -186,9 +186,8 @@ def _relate_pair(pair: _NumberPair, rng: np.random.Generator, tried: list[str]) 
             continue  # the rows need not be read for what chance explains
         if not line.is_same and (pair.source.has_base or pair.target.has_base):
             continue  # codes in sequence, as A0001 and B0001, are shifted numbers of base 16
-        chance = chance_of_line(line, pair.source.numbers, pair.target.numbers, rng)
         for steps in _steps(line, pair.source, pair.target):
-            outcome = _evaluate(pair, line, chance, steps)
+            outcome = _evaluate(pair, line, steps)
             if best is None or (outcome.bits, outcome.n_joined) > (best.bits, best.n_joined):
                 best, chosen = outcome, line
             if outcome.bits > 4 * MIN_BITS and outcome.score >= 2 * FULL_COVERAGE:
@@ -278,7 +277,7 @@ def _examples(line: Line, source: NumberReading, target: NumberReading) -> tuple
     return texts, target.texts.take(line.right[chosen]).to_pylist()
 
 
-def _evaluate(pair: _NumberPair, line: Line, chance: Chance, steps: tuple[Step, ...]) -> NumericOutcome:
+def _evaluate(pair: _NumberPair, line: Line, steps: tuple[Step, ...]) -> NumericOutcome:
     """Evaluate the steps of a line on all rows."""
     source, target = pair.source, pair.target
     program = Program((source.column.name,), (Extract(0, (*source.steps, *steps)),))
@@ -287,27 +286,27 @@ def _evaluate(pair: _NumberPair, line: Line, chance: Chance, steps: tuple[Step, 
         values = Column(str(target.program), target.program.apply([target.column.array])).values
     plain = evaluate(program, [source.column], source.column, values)
     known = {field.name: getattr(plain, field.name) for field in fields(plain)}
-    bits = _evidence(plain, line, chance) - pair.cost - line.cost - source.cost - target.cost
-    return NumericOutcome(**known, line_chance=chance.either, line_bits=bits)
+    bits = _evidence(plain, line) - pair.cost - line.cost - source.cost - target.cost
+    return NumericOutcome(**known, line_chance=line.chance.either, line_bits=bits)
 
 
-def _evidence(outcome: Outcome, line: Line, chance: Chance) -> float:
+def _evidence(outcome: Outcome, line: Line) -> float:
     """Return the evidence of the results that are numbers of the target, but for round ones and those given."""
     is_hit = outcome.hits >= 0
     counts = len(outcome.outputs)
     if counts <= _FEW:
-        is_trivial = _is_round([outcome.outputs.value(code) for code in range(counts)], line)
+        is_trivial = _is_round(outcome.outputs.values(), line)
         is_hit, counts = is_hit[~is_trivial], counts - int(is_trivial.sum())
         n_targets = outcome.n_target - int(is_trivial[: outcome.hits.size][outcome.hits >= 0].sum())
     else:
         n_targets = outcome.n_target
     # a program that rounds meets more numbers than its line does
-    dense = min(1.0, max(chance.dense, outcome.density))
+    dense = min(1.0, max(line.chance.dense, outcome.density))
     n_hits = int(is_hit.sum()) - line.n_free
     n_outputs = counts - line.n_free
     return min(
         matching_bits(n_hits, n_outputs, max(1, n_targets - line.n_free), dense),
-        evidence_bits(max(0, n_hits), max(0, n_outputs), chance.like),
+        evidence_bits(max(0, n_hits), max(0, n_outputs), line.chance.like),
     )
 
 
