@@ -21,7 +21,7 @@ from dfjoin.values.float_values import lists_of, spell_lists
 from dfjoin.values.frames import column_position, column_to_arrow
 from dfjoin.values.key_index import KeyIndex, expand_pairs
 from dfjoin.values.normalize import ValueSet, keep_values, normalize_column
-from dfjoin.values.profile import has_fractions, profile_values
+from dfjoin.values.profile import INDEXED_KINDS, has_fractions, profile_values
 from dfjoin.values.shares import HALF, HARDLY_ANY
 from dfjoin.values.unicode import normalize_text, normalize_texts
 from dfjoin.values.zero_padding import respell_zeros
@@ -100,17 +100,21 @@ class KeyColumns:
 
     def candidates(self) -> list[QueryColumn]:
         """Return the columns that can be keys: text, integers or dates with two values or more."""
+        return [query for query in self._queries_of_keys() if query.profile.is_indexable]
+
+    def constants(self) -> list[QueryColumn]:
+        """Return the columns of one value: it is a part of the key where the rows of the frame were chosen by it."""
+        return [query for query in self._queries_of_keys() if query.profile.cardinality == 1]
+
+    def _queries_of_keys(self) -> list[QueryColumn]:
         found = []
         for position in range(self.frame.shape[1]):
             try:
-                if has_fractions(self.array(position)):
-                    continue
-                query = self.query(position)
+                if not has_fractions(self.array(position)):
+                    found.append(self.query(position))
             except InvalidTypeError:
                 continue
-            if query.profile.is_indexable:
-                found.append(query)
-        return found
+        return [query for query in found if query.profile.kind in INDEXED_KINDS]
 
     def query(self, position: int) -> QueryColumn:
         """Return a column as a search has it."""

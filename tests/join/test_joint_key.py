@@ -52,6 +52,23 @@ def test_a_panel_is_joined_by_all_of_its_columns(names):
     _same_as_merge(joined, left, right, ["country", "year"], names)
 
 
+@pytest.mark.parametrize(("name", "value"), [("country", "Spain"), ("year", 2007)])
+def test_rows_that_were_chosen_by_one_value_of_a_key_are_joined_by_it_too(name, value):
+    names = ["country", "year"]
+    panel = _panel(COUNTRIES, range(2000, 2020), names=names)
+    left = panel[panel[name] == value].reset_index(drop=True)
+    right = _panel(COUNTRIES, range(2000, 2020), names=["Country", "Year"], shuffled=1)
+    joined = left.auto_join(right)
+    assert _keys(joined) == (names, ["Country", "Year"])
+    _same_as_merge(joined, left, right, names, ["Country", "Year"])
+
+
+def test_a_column_of_one_value_that_the_other_frame_lacks_or_names_otherwise_is_no_part_of_a_key():
+    left = _panel(["Peru"], range(2000, 2020), names=["country", "year"]).assign(land="Spain", v0=1.5)
+    right = _panel(COUNTRIES, range(2000, 2020), names=["country", "year"], shuffled=1)
+    assert _keys(left.auto_join(right)) == (["year"], ["year"])
+
+
 def test_three_columns_are_a_key_where_two_are_none():
     names = ["country", "year", "product"]
     left = _panel(COUNTRIES, range(2000, 2006), list("ABCD"), names=names)

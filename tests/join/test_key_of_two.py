@@ -44,6 +44,27 @@ def test_columns_that_stand_together_are_one_key(build, task):
     assert wide["speed"].tolist() == expected["speed"].tolist()
 
 
+def test_rows_that_were_chosen_by_one_year_are_joined_by_it_too(build):
+    land, year = pairs(LANDS, range(1990, 2005))
+    panel = pd.DataFrame({"land": land, "year": year, "speed": np.arange(len(land)) * 1.37 + 2})
+    lake = build({"figures": panel, "notes": pd.DataFrame({"note": ["x", "y"], "mark": [1.5, 2.5]})})
+    df = panel.loc[panel["year"] == 1995, ["year", "land"]].assign(spent=lambda d: np.arange(len(d)) * 0.71)
+    wide = dfjoin.auto_join(df, lake)
+    assert joined(wide) == [(("year", "land"), "figures")]
+    assert wide["speed"].tolist() == panel.loc[df.index, "speed"].tolist()
+
+
+def test_a_table_that_has_the_year_of_all_rows_for_others_is_not_joined_without_it(build):
+    land, year = pairs(LANDS, range(1990, 2005))
+    panel = pd.DataFrame({"land": land, "year": year, "speed": np.arange(len(land)) * 1.37})
+    others = pd.DataFrame({"land": TOWNS, "year": 1995, "speed": np.arange(6) * 0.5})
+    lake = build({"figures": pd.concat([panel[panel["year"] != 1995], others], ignore_index=True)})
+    df = pd.DataFrame({"land": LANDS, "year": 1995, "spent": np.arange(6) * 0.71})
+    wide = dfjoin.auto_join(df, lake, on_no_match="ignore")
+    assert joined(wide) == []
+    assert "too few pairs of land and year stand in one row of it" in str(dfjoin.report(wide))
+
+
 def test_a_pair_that_the_table_has_several_times_is_the_key_where_no_column_is_one_alone(build):
     names, one, other = TASKS["city and state"]
     table = pd.DataFrame({"city": one * 2, "state": other * 2, "speed": np.arange(2 * len(one)) * 1.5})

@@ -13,7 +13,7 @@ import numpy as np
 from dfjoin.join.keys import KeyColumns
 from dfjoin.join.options import JoinOptions
 from dfjoin.search.candidates import JoinCandidates
-from dfjoin.search.column_search import search_columns
+from dfjoin.search.column_search import search_columns, search_queries
 from dfjoin.search.found import SearchContext, rows_of
 from dfjoin.search.modes import mode_of
 from dfjoin.search.params import search_params
@@ -126,7 +126,8 @@ def find_key_of_two(left: KeyColumns, rows: list[Any], context: SearchContext, o
     that the frame has once and the table several times. A table of which one of the columns is a key alone is left
     out, unless its values are parts of names of which the other column has the rest. Where the frame has a column
     once, the other one has the same name in the table or holds texts: the year in which an award was introduced is not
-    that of its winners.
+    that of its winners. A column of one value, as when the rows of one country were chosen, is held by the tables that
+    have this value under its header.
     O(pairs × (values + postings + rows of the tables)).
     """
     if not mode_of(context.params.mode).has_composite_keys:
@@ -136,7 +137,10 @@ def find_key_of_two(left: KeyColumns, rows: list[Any], context: SearchContext, o
     for row in rows:
         if isinstance(row.relationship, str) and row.relationship.endswith(":1"):
             keyed.setdefault(row.table, set()).add(row.query_column)
-    tables = _tables_of_pairs(rows, context, keyed)
+    constants = _tables_of_constants(left, rows, context)
+    queries = context.queries | {name: query for name, (query, _) in constants.items()}
+    order = [name for name in dict.fromkeys(map(str, left.frame.columns)) if name in queries]
+    tables = _tables_of_pairs(rows, context, keyed, {name: held for name, (_, held) in constants.items()}, order)
     pairs = sorted(tables, key=lambda pair: -max(tables[pair].values()))[:_MOST_PAIRS]
     names = tuple(map(str, left.frame.columns))
     params = search_params(
@@ -150,7 +154,7 @@ def find_key_of_two(left: KeyColumns, rows: list[Any], context: SearchContext, o
     results = []
     is_apart: dict[str, str] = {}
     for pair in pairs:
-        key = make_key_query([replace(context.queries[name], companions=names) for name in pair])
+        key = make_key_query([replace(queries[name], companions=names) for name in pair])
         found = search_columns(context.snapshot, key, params)
         is_other = np.array(
             [
@@ -166,28 +170,51 @@ def find_key_of_two(left: KeyColumns, rows: list[Any], context: SearchContext, o
     return KeyOfTwo([*_in_order(results, ":1"), *_in_order(results, "1:m")], is_apart)
 
 
-def _tables_of_pairs(
-    rows: list[Any], context: SearchContext, keyed: dict[str, set[str]]
-) -> dict[tuple[str, str], dict[str, float]]:
-    """Return for each two query columns the tables that hold both, with their usefulness.
+def _tables_of_constants(
+    left: KeyColumns, rows: list[Any], context: SearchContext
+) -> dict[str, tuple[QueryColumn, set[str]]]:
+    """Return for each column of one value the tables of some candidates that have this value under its header."""
+    queries = {query.name: query for query in left.constants()}
+    headers = dict(zip(queries, headers_of(list(queries)).joined.tolist(), strict=True))
+    known = {row.table: table_headers(context.snapshot, row.table) for row in rows} if queries else {}
+    tables = [table for table, own in known.items() if not own.isdisjoint(headers.values())]
+    if not tables:
+        return {}
+    params = search_params(threshold=1.0, rank="matched", tables=tables)
+    found: dict[str, tuple[QueryColumn, set[str]]] = {}
+    for row in rows_of(search_queries(context.snapshot, list(queries.values()), params, is_first=False)):
+        if row.column.casefold() == row.query_column.casefold():
+            found.setdefault(row.query_column, (queries[row.query_column], set()))[1].add(row.table)
+    return found
 
-    Neither is a key of the table, unless the other one completes its names.
+
+def _tables_of_pairs(
+    rows: list[Any],
+    context: SearchContext,
+    keyed: dict[str, set[str]],
+    constants: dict[str, set[str]],
+    order: list[str],
+) -> dict[tuple[str, str], dict[str, float]]:
+    """Return for each two columns of a frame, in this order, the tables that hold both, with their usefulness.
+
+    Neither is a key of the table, unless the other one completes its names; one at most has one value.
 
     A table holds a column whose values it has, or whose header, if that does not stand in tables of any subject.
     """
     rows_of: dict[str, dict[str, Any]] = {}
     for row in rows:
         rows_of.setdefault(row.table, {}).setdefault(row.query_column, row)
-    order = list(context.queries)
-    headers = {name: headers_of([name]) for name in order}
+    headers = {name: headers_of([name]) for name in context.queries}
     specific = {name: int(header.joined[0]) for name, header in headers.items() if not is_generic(header)}
     found: dict[tuple[str, str], dict[str, float]] = {}
     for table, own in rows_of.items():
         known = table_headers(context.snapshot, table)
         useful = max(row.usefulness for row in own.values())
-        held = [name for name in order if name in own or specific.get(name) in known]
+        held = [
+            name for name in order if name in own or specific.get(name) in known or table in constants.get(name, ())
+        ]
         for one, other in combinations(held, 2):
-            if not _is_whole((one, other), keyed.get(table, ())):
+            if (one in constants and other in constants) or not _is_whole((one, other), keyed.get(table, ())):
                 continue
             columns = [own[name].column if name in own else None for name in (one, other)]
             if columns[0] != columns[1]:

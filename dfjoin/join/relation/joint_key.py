@@ -15,6 +15,7 @@ from dfjoin.join.relation.key_evidence import is_row_number, names_agree, reason
 from dfjoin.search.query import QueryColumn
 from dfjoin.transform.evidence.chance import MIN_BITS, evidence_bits
 from dfjoin.values.header_meaning import completes_name, is_year_name
+from dfjoin.values.key_index import Vocabulary
 from dfjoin.values.shares import HALF, NEARLY_EVERY
 
 _MOST_PARTS = 8
@@ -114,12 +115,14 @@ def find_joint_key(
     both frames have stands in one row of the right frame (or of the left one, where there is no key of one column).
     That their values stand together in rows is evidence, 10 bits and more beyond what independent columns give; where
     every combination occurs, as in a panel of countries and years, equal columns are all that can be known, and these
-    must not meet in two orders.
+    must not meet in two orders. A column of the left frame that has one value, as when the rows of one country were
+    chosen, is a part with its namesake if that has the value, too: the rows of other countries are of other things.
 
     With a key of one column that the left frame has once, further columns need the same name or hold texts: a shop's
     year of opening is not the year of its sales. If texts of the same name stand on both sides and their combinations
     do not, a single column that is a key on neither side is none either. O(rows × combinations of 8 parts).
     """
+    shared = [*shared, *_constant_pairs(left, right)]
     parts = _parts(shared, threshold)
     alone = next((part for part in parts if (part.own.label, part.theirs.label) == single), None)
     is_right_key = alone is not None and _joined(left, right, (alone,)).is_right_key
@@ -154,6 +157,14 @@ def find_joint_key(
             ordered = sorted(key.parts, key=lambda part: left.position(part.own.label))
             return JointKey(([part.own.label for part in ordered], [part.theirs.label for part in ordered]))
     return JointKey(None, apart)
+
+
+def _constant_pairs(left: KeyColumns, right: KeyColumns) -> list[SharedPair]:
+    """List the columns of one value and their namesakes on the right that have it."""
+    names = {theirs.name.casefold(): theirs for theirs in right.candidates()}
+    pairs = [(own, names[own.name.casefold()]) for own in left.constants() if own.name.casefold() in names]
+    numbered = [(own, theirs, Vocabulary(theirs.values).codes_of(own.values)) for own, theirs in pairs]
+    return [(own, theirs, numbers) for own, theirs, numbers in numbered if (numbers >= 0).all()]
 
 
 def _parts(shared: Sequence[SharedPair], threshold: float) -> list[_KeyPart]:
