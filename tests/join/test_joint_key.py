@@ -69,6 +69,16 @@ def test_a_column_of_one_value_that_the_other_frame_lacks_or_names_otherwise_is_
     assert _keys(left.auto_join(right)) == (["year"], ["year"])
 
 
+def test_a_third_column_is_part_of_a_key_where_two_are_one_on_the_left_alone():
+    names = ["year", "month", "day"]
+    panel = _panel(range(1994, 2004), range(1, 13), range(1, 31), names=names)
+    left = panel[panel["year"] == 1996].reset_index(drop=True)
+    right = _panel(range(1994, 2004), range(1, 13), range(1, 31), names=names, shuffled=1)
+    joined = left.auto_join(right)
+    assert _keys(joined) == (names, names)
+    _same_as_merge(joined, left, right, names, names)
+
+
 def test_three_columns_are_a_key_where_two_are_none():
     names = ["country", "year", "product"]
     left = _panel(COUNTRIES, range(2000, 2006), list("ABCD"), names=names)

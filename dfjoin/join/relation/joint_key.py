@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import combinations
 from typing import Any, NamedTuple
 
@@ -130,9 +130,10 @@ def find_joint_key(
         parts = [alone, *(part for part in _parts(shared, 0.0) if alone.is_completed_by(part))]
     is_left_key = single is not None and left.query(left.position(single[0])).is_unique
     n_tried, apart = 0, ""
+    key: _JointRows | None = None
     for size in range(2, _MOST_COLUMNS + 1):
         found = []
-        for chosen in combinations(parts, size):
+        for chosen in _choices(parts, size, key):
             own, theirs = [part.own.label for part in chosen], [part.theirs.label for part in chosen]
             if len(set(own)) < size or len(set(theirs)) < size:
                 continue
@@ -152,11 +153,22 @@ def find_joint_key(
                 names = " and ".join(map(str, sorted(own, key=left.position)))
                 apart = f"too few pairs of {names} stand in one row of the other frame"
         # rows that a part of a name joins as well need no evidence of their own
-        key = _best(found, 0.0 if is_right_key else MIN_BITS + math.log2(max(1, n_tried)))
-        if key is not None:
-            ordered = sorted(key.parts, key=lambda part: left.position(part.own.label))
-            return JointKey(([part.own.label for part in ordered], [part.theirs.label for part in ordered]))
-    return JointKey(None, apart)
+        best = _best(found, 0.0 if is_right_key else MIN_BITS + math.log2(max(1, n_tried)))
+        if key is None or (best is not None and best.is_right_key):
+            key = best
+        if key is not None and key.is_right_key:
+            break  # else one more column may tell the rows of the right frame apart
+    if key is None:
+        return JointKey(None, apart)
+    ordered = sorted(key.parts, key=lambda part: left.position(part.own.label))
+    return JointKey(([part.own.label for part in ordered], [part.theirs.label for part in ordered]))
+
+
+def _choices(parts: Sequence[_KeyPart], size: int, key: _JointRows | None) -> Iterable[tuple[_KeyPart, ...]]:
+    """Return the parts that may be a key: some, or those of a smaller key and one more."""
+    if key is None:
+        return combinations(parts, size)
+    return ((*key.parts, part) for part in parts if all(part is not own for own in key.parts))
 
 
 def _constant_pairs(left: KeyColumns, right: KeyColumns) -> list[SharedPair]:
