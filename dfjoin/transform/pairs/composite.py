@@ -14,6 +14,7 @@ from dfjoin.programs.part_operators import After, Slice, Split
 from dfjoin.programs.program import MAX_COLUMNS, Program
 from dfjoin.programs.program_pieces import Constant, Extract, Piece
 from dfjoin.transform.evidence.prepared_columns import Column
+from dfjoin.values.key_index import KeyIndex
 from dfjoin.values.shares import HALF, KEY_UNIQUENESS, MOST, NEARLY_ALL, NEARLY_EVERY
 
 _MAX_ALIGNED_VALUES = 500
@@ -153,6 +154,6 @@ def _has_words(column: Column) -> bool:
 
 
 def _is_key(columns: Sequence[Column]) -> bool:
-    codes = np.stack([column.values.codes for column in columns])
-    present = codes[:, (codes >= 0).all(axis=0)]
-    return present.shape[1] > 1 and np.unique(present, axis=1).shape[1] >= NEARLY_EVERY * present.shape[1]
+    index = KeyIndex.of([column.values for column in columns])
+    n_present = int(np.count_nonzero(index.codes >= 0))
+    return n_present > 1 and index.n_keys >= NEARLY_EVERY * n_present
