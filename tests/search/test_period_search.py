@@ -1,12 +1,15 @@
 """Columns of periods in which dates lie, alone and with an entity, against pandas' own periods."""
 
 import json
+from types import SimpleNamespace
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 import pytest
 
 import dfjoin
+from dfjoin.search import period_search
 
 DAYS = pd.date_range("1990-01-03", "1999-12-30", freq="9D")
 MONTHS = pd.period_range("1988-01", "2001-12", freq="M")
@@ -169,3 +172,31 @@ def test_periods_leave_equal_rows_in_the_order_that_a_join_takes(build):
     plain = hits[hits["period"].isna()]
     assert plain["table"].tolist() == ["m/prices_sa", "m/prices_nsa"]
     assert dfjoin.auto_join(df, lake, on="Date").attrs["dfjoin"]["joined"][0]["table"] == "m/prices_sa"
+
+
+class _Row(NamedTuple):
+    query_column: str
+    table: str
+    usefulness: float
+    matched: int
+    accidental: bool = False
+
+
+def test_of_equally_useful_columns_those_with_more_values_are_chosen_and_no_more_than_asked_for_are_read(monkeypatch):
+    read = []
+    monkeypatch.setattr(period_search, "_holds_periods", lambda _, one: read.append(one.position) or True)
+    hits = pd.DataFrame({"query_column": ["day"], "table": ["daily"], "usefulness": [0.9]})
+    hits.__dict__["context"] = SimpleNamespace(snapshot=None)
+    rows = [
+        _Row("day", "few", 0.5, 3),
+        _Row("day", "best", 0.8, 2),
+        _Row("day", "many", 0.5, 7),
+        _Row("day", "many", 0.5, 5),
+        _Row("day", "chance", 0.9, 9, accidental=True),
+        _Row("day", "daily", 0.9, 9),
+        _Row("month", "few", 0.1, 1),
+    ]
+    found = [period_search.PeriodCandidate("day", "month", None, i, row) for i, row in enumerate(rows)]
+    for k, chosen in ((None, [1, 2, 0, 6]), (3, [1, 2, 6]), (2, [1, 6]), (1, [6])):
+        read.clear()
+        assert [one.position for one in period_search._more_useful(hits, found, k)] == read == chosen

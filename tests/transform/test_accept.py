@@ -115,6 +115,22 @@ def test_a_share_of_both_columns_must_be_joined(n_shared, is_accepted):
     assert (accepted is not None) is is_accepted
 
 
+@pytest.mark.parametrize(("n_more", "is_accepted"), [(36, True), (37, False)])
+def test_the_shares_of_both_columns_must_be_a_half_together(n_more, is_accepted):
+    """Four of ten values are joined, and four of forty or of forty-one."""
+    more = ["".join(letters) for letters in np.random.default_rng(1).choice(LETTERS, (n_more, 12))]
+    accepted, _ = judged(WORDS[:10], [*WORDS[:4], *more])
+    assert (accepted is not None) is is_accepted
+
+
+@pytest.mark.parametrize(("n_shared", "is_accepted"), [(2, False), (3, True)])
+def test_a_learned_program_joins_more_values_than_it_was_learned_from(n_shared, is_accepted):
+    moved = Program(("a",), (Extract(0, (Slice(1, None),)),))
+    accepted, tried = judged([f"x{word}" for word in WORDS[:6]], WORDS[6 - n_shared : 12 - n_shared], [moved])
+    assert (accepted is not None) is is_accepted
+    assert is_accepted or "joins 2 values, and is learned from as many" in tried[0]
+
+
 def test_the_first_program_that_passes_is_accepted():
     wrong = Program(("a",), (Extract(0), Constant("!")))
     accepted, tried = judged(WORDS[:20], WORDS[:20], [wrong, wrong])
@@ -147,7 +163,7 @@ def test_shares_count_each_row_by_its_first_program():
 
 def test_parts_of_both_keys_must_join_more_than_wholes():
     source = [f"{a}-{b}" for a, b in zip(WORDS[:20], WORDS[20:40], strict=True)]
-    for n_shared, expected in ((11, False), (13, True)):
+    for n_shared, expected in ((11, False), (12, True)):
         target = [f"{a}/{b}" for a, b in zip(WORDS[20 - n_shared : 40 - n_shared], WORDS[40:60], strict=True)]
         tables = as_columns({"a": pa.array(source)}), as_columns({"b": pa.array(target)})
         left, right = sample_sides(tables, ((), ()))

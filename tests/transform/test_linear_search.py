@@ -43,3 +43,13 @@ def test_of_large_columns_known_units_are_tried_alone(rng):
     assert line.bits > 1000
     lines_ = search_lines(numbers(xs, 0.01), numbers(np.round(2.7182 * xs, 4), 1e-4), rng, is_known=True)
     assert max((line.bits for line in lines_), default=0) < 20
+
+
+def test_a_tolerance_that_is_met_exactly_is_met():
+    """The identity carries zero to a number that is as far from it as its own rounding allows."""
+    farthest = 0.5 * (1 + 1e-9)
+    source, target = numbers([0, 1000]), numbers([farthest, 5003])
+    found = search_lines(source, target, np.random.default_rng(0), is_known=True)
+    assert {(*line.left, *line.right) for line in found if line.is_same} == {(0, 0)}
+    farther = numbers([np.nextafter(farthest, 1), 5003])
+    assert not any(line.is_same for line in search_lines(source, farther, np.random.default_rng(0), is_known=True))

@@ -128,3 +128,14 @@ def test_every_column_of_the_own_table_is_left_out_whatever_its_headers_and_null
     assert set(own["column"]) == {"home", "away"} and own["copy"].all() and (own["usefulness"] == 0).all()
     report = frame.auto_join(lake, on="home").attrs["dfjoin"]
     assert [one["table"] for one in report["joined"]] == ["other"]
+
+
+def test_a_copy_is_known_by_a_column_whose_own_score_is_too_low(build):
+    """Its columns have exchanged their names: the one that has the query's values is called otherwise."""
+    some = [SHIPS[i % 12] for i in range(20)]
+    frame = pd.DataFrame({"ship": some, "sister": SHIPS})
+    lake = build({"turned": pd.DataFrame({"ship": SHIPS, "sister": some})})
+    scores = frame.discover_joinable("ship", lake, families=False).set_index("column")["score"]
+    assert scores["sister"] < scores["ship"]
+    (hit,) = frame.discover_joinable("ship", lake, min_score=scores.mean()).itertuples()
+    assert (hit.column, hit.copy, hit.usefulness) == ("ship", True, 0.0)
