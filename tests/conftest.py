@@ -4,6 +4,7 @@ import atexit
 import gc
 import os
 import signal
+import tempfile
 from pathlib import Path
 
 import numpy as np
@@ -90,6 +91,15 @@ def no_waiting_for_disks():
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(os, "fsync", lambda descriptor: os.fstat(descriptor) and None)
         yield
+
+
+@pytest.fixture
+def own_temporary_files(tmp_path, monkeypatch):
+    """Let examples leave what they make by `tempfile` in a directory of the test, which pytest removes."""
+    place = tmp_path / "temporary"
+    place.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(place))
+    monkeypatch.setenv("TMPDIR", str(place))
 
 
 @pytest.fixture

@@ -9,6 +9,8 @@ import re
 import textwrap
 from pathlib import Path
 
+import pytest
+
 import dfjoin
 from dfjoin.join.rows.report import JoinReport
 from dfjoin.search.candidates import Explanation
@@ -24,6 +26,7 @@ MODULES = sorted(
 KERNELS = [name for name in MODULES if name.startswith("dfjoin.kernels.") and not name.endswith("._compile")]
 
 
+@pytest.mark.usefixtures("own_temporary_files")
 def test_doctests():
     failed = {}
     for name in MODULES:

@@ -12,6 +12,7 @@ PAPERS = {"josie", "lsh_ensemble", "pexeso", "lcjoin", "auto_join"}
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("own_temporary_files")
 @pytest.mark.parametrize("part", range(3))
 def test_examples_run_and_draw(part, monkeypatch):
     pytest.importorskip("sklearn")

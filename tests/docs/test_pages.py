@@ -57,12 +57,14 @@ def check_page(name, place, monkeypatch):
             assert printed == block.output, f"{name} shows something else; python docs/_ext/page_blocks.py records it"
 
 
+@pytest.mark.usefixtures("own_temporary_files")
 @pytest.mark.parametrize("name", sorted(set(PAGES) - set(WITH_SPARK)))
 def test_the_code_of_a_page_prints_what_it_shows(name, tmp_path, monkeypatch):
     check_page(name, tmp_path, monkeypatch)
 
 
 @pytest.mark.slow  # Spark and its workers take about ten seconds of CPU time a page
+@pytest.mark.usefixtures("own_temporary_files")
 @pytest.mark.parametrize("name", WITH_SPARK)
 def test_the_code_of_a_page_about_spark_prints_what_it_shows(name, spark, tmp_path, monkeypatch):
     check_page(name, tmp_path, monkeypatch)
@@ -104,6 +106,7 @@ def test_notebooks_have_the_code_that_the_pages_have(tmp_path):
     assert cell["cell_type"] == "code" or "](own_lake.md)" not in cell["source"]
 
 
+@pytest.mark.usefixtures("own_temporary_files")
 @pytest.mark.slow  # a kernel of Jupyter imports and reads anew
 def test_notebooks_run_in_a_kernel(tmp_path):
     """All in one, each in a place and with names of its own: a kernel for each would import the same again."""

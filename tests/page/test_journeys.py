@@ -61,6 +61,7 @@ def downloaded(page, selector):
     return open(download.value.path(), "rb").read()
 
 
+@pytest.mark.usefixtures("own_temporary_files")  # of the script
 def test_from_a_file_to_a_wide_table_and_its_script(server, open_page, tmp_path, monkeypatch):
     page = open_page(server.url)
     upload(page, "people.csv", PEOPLE)

@@ -14,6 +14,8 @@ from dfjoin.page.leave_views import escaped_formulas, write_frame
 from dfjoin.page.state_files import as_stored
 from tests.page.conftest import PEOPLE
 
+pytestmark = pytest.mark.usefixtures("own_temporary_files")  # of scripts
+
 
 def run_script(text, folder, monkeypatch):
     """Run a script in a folder of its own; return its table."""

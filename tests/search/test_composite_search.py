@@ -20,6 +20,8 @@ from dfjoin.store.table import LakeTable
 from tests.oracles import canonical
 from tests.oracles.search import match_tuples
 
+pytestmark = pytest.mark.usefixtures("own_temporary_files")  # of make_lake
+
 CELLS = np.array([None, "a", "A ", "b", "ß", "ss", "1", "1.0", "2"], object)
 STATES, COUNTIES = ["Ohio", "Texas", "Maine", "Utah"], ["Washington", "Jackson", "Franklin", "Lincoln", "Clay"]
 ROWS = [(state, county) for state in STATES for county in COUNTIES]

@@ -24,13 +24,21 @@ import dfjoin, spark_ext
 from tests.spark.frames import pair, rows
 
 
-pause = Path(sys.argv[2] + "-pause")
+pause, waits = Path(sys.argv[2] + "-pause"), Path(sys.argv[2] + "-waits")
 
 
 def wait(batches):
     while pause.exists():
+        waits.touch()
         time.sleep(0.1)
     yield from batches
+
+
+def interrupt_what_waits(spark):
+    while pause.exists():
+        if waits.exists():
+            spark.interruptTag("dfjoin")
+        time.sleep(0.1)
 
 
 def build(spark, source, index):
@@ -78,13 +86,16 @@ if __name__ == "__main__":
     slow = sdf.mapInArrow(wait, sdf.schema)
     for run in (lambda: slow.auto_join(lake, on="land"), lambda: slow.discover_joinable("land", lake, where="cluster")):
         pause.touch()
-        threading.Timer(2.0, lambda: spark.interruptTag("dfjoin")).start()
+        interrupting = threading.Thread(target=interrupt_what_waits, args=(spark,), daemon=True)
+        interrupting.start()
         try:
             run()
             print("not interrupted")
         except dfjoin.errors.EngineError as error:
             assert "cancelled" in str(error)
         pause.unlink()
+        interrupting.join()
+        waits.unlink()
         assert spark.getTags() == set()
     assert rows(slow.auto_join(lake, on="land")) == wide
     print("equal")

@@ -338,8 +338,8 @@ def test_jobs_are_labelled_and_the_labels_of_the_caller_come_back(spark, query, 
 @pytest.mark.parametrize("where", [*WHERE, "join"])
 def test_cancelled_searches_and_joins_leave_nothing_broken(spark, query, example_lake, tmp_path, where):
     df, sdf = query
-    pause = tmp_path / "pause"
-    slow = jobs.in_tasks(sdf.repartition(2), partial(wait_for, pause), sdf.schema)
+    pause, waits = tmp_path / "pause", tmp_path / "waits"
+    slow = jobs.in_tasks(sdf.repartition(2), partial(wait_for, pause, waits), sdf.schema)
 
     def run():
         if where == "join":
@@ -347,22 +347,31 @@ def test_cancelled_searches_and_joins_leave_nothing_broken(spark, query, example
         return rows(slow.discover_joinable("Country", example_lake, k=2, where=where))
 
     pause.touch()
-    timer = threading.Timer(2.0, lambda: spark.sparkContext.cancelJobsWithTag(jobs.TAG))
-    timer.start()
+
+    def cancel_what_waits():
+        while pause.exists():
+            if waits.exists():
+                spark.sparkContext.cancelJobsWithTag(jobs.TAG)
+            time.sleep(0.1)
+
+    cancelling = threading.Thread(target=cancel_what_waits, daemon=True)
+    cancelling.start()
     begin = time.monotonic()
     try:
         with pytest.raises(EngineError, match="the jobs were cancelled, by their tag or group"):
             run()
     finally:
         pause.unlink()
+        cancelling.join()
     assert time.monotonic() - begin < 25 and list(spark.sparkContext.getJobTags()) == []
     want = df.auto_join(example_lake, on="Country")
     assert run() == rows(want if where == "join" else pd.DataFrame(df.discover_joinable("Country", example_lake, k=2)))
 
 
-def wait_for(pause, batches):
-    """Hand batches on when a file is gone."""
+def wait_for(pause, waits, batches):
+    """Hand batches on when a file is gone; until then there is another one."""
     while pause.exists():
+        waits.touch()
         time.sleep(0.1)
     yield from batches
 
