@@ -82,7 +82,6 @@ if __name__ == "__main__":
     spark = spark_ext.start_session(**{
         "spark.master": master, "spark.executor.memory": "512m", "spark.executor.cores": "1", "spark.cores.max": "2",
         "spark.executor.extraJavaOptions": sys.argv[3], "spark.default.parallelism": "2",
-        "spark.python.daemon.module": "tests.spark.worker_daemon",
         "spark.executorEnv.NUMBA_CACHE_DIR": os.environ.get("NUMBA_CACHE_DIR", ""),
     })
     note("session", spark.sparkContext.master)

@@ -110,7 +110,7 @@ def test_connect_gives_what_classic_gives(own_spark, tmp_path):
     script.write_text(CONNECT)
     command = [sys.executable, str(script), str(EXAMPLE_LAKE), str(tmp_path / "ix")]
     java = {"JDK_JAVA_OPTIONS": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"}  # as `start_session` starts it
-    env = {**os.environ, **java, "PYTHONPATH": str(PROJECT)}
+    env = {**os.environ, **java, "PYTHONPATH": str(PROJECT), "PYSPARK_PYTHON": sys.executable}
     done = subprocess.run(command, cwd=PROJECT, env=env, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr[-3000:]
     built, matched, equal = done.stdout.splitlines()[-3:]

@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from dfjoin.programs.calendar_operators import FIRST_UNITS, ReadDuration
 from dfjoin.programs.combinations import COMBINATIONS
 from dfjoin.programs.conditions import Condition
 from dfjoin.programs.confidence import Alternative, Confidence
@@ -57,6 +58,11 @@ def test_each_step_gives_what_it_gives_in_python(spark, steps, rows):
 @given(programs=st.lists(PROGRAMS, min_size=8, max_size=8), rows=CELLS)
 def test_programs_give_what_they_give_in_python(spark, programs, rows):
     check(spark, programs, rows)
+
+
+def test_of_two_parts_of_a_duration_spark_reads_hours_or_minutes(spark):
+    programs = [Program(("a", "b"), (Extract(0, (ReadDuration(first),)),)) for first in FIRST_UNITS]
+    assert run(spark, programs, [("12:05", "")]) == [["43500"], ["725"]]
 
 
 def test_spark_combines_two_columns_as_python_does(spark):
