@@ -2,6 +2,8 @@
 
 import pandas as pd
 import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
 
 from dfjoin.errors import InvalidParameterError
 from dfjoin.join.keys import KeyColumns
@@ -46,6 +48,19 @@ def test_values_that_repeat_on_both_sides_are_a_key_if_the_names_of_the_columns_
 def test_two_pairs_that_are_equally_good_are_an_error():
     left, right = {"one": ["a", "b"], "two": ["b", "a"]}, {"x": ["a", "b"]}
     with pytest.raises(InvalidParameterError, match=r"'one' = 'x' and 'two' = 'x' join equally well .*1\.000"):
+        _choose(left, right)
+
+
+@given(st.lists(st.integers(0, 4), min_size=3, max_size=8), st.randoms())
+def test_equally_good_pairs_by_which_the_same_rows_meet_are_no_error(rows, random):
+    left = {"code": [f"c{i}" for i in rows], "name": [f"name {i}" for i in rows]}
+    order = sorted(set(rows))
+    assume(len(order) > 2)
+    random.shuffle(order)
+    right = {"id": [f"C{i}" for i in order], "label": [f"Name {i}" for i in order]}
+    assert _choose(left, right).keys == (["code"], ["id"])
+    right["label"][:2] = right["label"][1::-1]
+    with pytest.raises(InvalidParameterError, match="'code' = 'id' and 'name' = 'label' join equally well"):
         _choose(left, right)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,7 +23,7 @@ from dfjoin.search.query import QueryColumn
 from dfjoin.search.usefulness.pair_score import score_pair
 from dfjoin.search.usefulness.ranking import VERDICTS
 from dfjoin.values.header_meaning import is_part_of_name
-from dfjoin.values.key_index import Vocabulary
+from dfjoin.values.key_index import Vocabulary, number_rows
 from dfjoin.values.shares import HALF, MOST
 
 _MAX_NOTES = 50
@@ -72,10 +73,10 @@ def choose_equal_keys(left: KeyColumns, right: KeyColumns, threshold: float) -> 
     Raises
     ------
     InvalidParameterError
-        If the two best pairs are equally good.
+        If the two best pairs are equally good, and other rows meet by either.
     """
     shared = _shared_pairs(left, right)
-    scored = []
+    scored: list[tuple[Any, ...]] = []
     passed = []
     no_keys = []
     for own, theirs, tokens in shared:
@@ -94,7 +95,7 @@ def choose_equal_keys(left: KeyColumns, right: KeyColumns, threshold: float) -> 
             passed.append((containment, f"{own.name} = {theirs.name}", reason))
         else:
             names_agree = own.name.casefold() == theirs.name.casefold()
-            scored.append(((containment, matched, names_agree, theirs.is_unique), own, theirs))
+            scored.append(((containment, matched, names_agree, theirs.is_unique), own, theirs, tokens))
     passed.sort(key=lambda item: -item[0])
     notes = [(columns, reason) for _, columns, reason in passed[:_MAX_NOTES]]
     scored.sort(key=lambda item: item[0], reverse=True)
@@ -107,13 +108,30 @@ def choose_equal_keys(left: KeyColumns, right: KeyColumns, threshold: float) -> 
         if single is not None and joint.reason:
             notes.insert(0, (f"{single[0]} = {single[1]}", f"{joint.reason}; name it by `on` if that is meant"))
             return EqualKeys(None, notes, [*no_keys, single])
-    if len(scored) > 1 and scored[0][0] == scored[1][0]:
-        pairs = " and ".join(f"{a.label!r} = {b.label!r}" for _, a, b in scored[:2])
+    tied = [pair for rank, *pair in scored if rank == scored[0][0]]
+    rival = next((pair for pair in tied[1:] if not _meet_alike(tied[0], pair)), None)
+    if rival is not None:
+        pairs = " and ".join(f"{own.label!r} = {theirs.label!r}" for own, theirs, _ in (tied[0], rival))
         raise InvalidParameterError(
             f"`on` must be given: {pairs} join equally well (containment {scored[0][0][0]:.3f}); "
             "pass `on` and `right_on`"
         )
     return EqualKeys(None if single is None else ([single[0]], [single[1]]), notes, no_keys)
+
+
+def _meet_alike(some: Sequence[Any], other: Sequence[Any]) -> bool:
+    """Tell whether the same rows of both sides meet by one pair of columns and by another, as by codes and by names."""
+    codes = []
+    for own, theirs, tokens in (some, other):
+        is_met = np.zeros(len(theirs.values) + 1, bool)  # the last one serves code -1
+        is_met[tokens[tokens >= 0]] = True
+        rows = np.concatenate([np.append(tokens, -1)[own.values.codes], theirs.values.codes])
+        codes.append(np.where(is_met[rows], rows, -1))
+    if ((codes[0] >= 0) != (codes[1] >= 0)).any():
+        return False
+    sizes = [len(theirs.values) for _, theirs, _ in (some, other)]
+    _, n_pairs, _ = number_rows(list(zip(codes, sizes, strict=True)))
+    return all(n_pairs == np.count_nonzero(tokens >= 0) for *_, tokens in (some, other))
 
 
 def _shared_pairs(left: KeyColumns, right: KeyColumns) -> list[SharedPair]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Sequence
 from dataclasses import replace
@@ -135,7 +136,8 @@ def _whole(values: Sequence[Fraction], unit: int) -> NDArray[Any]:
 def _constants(xs: Sequence[Fraction], ys: Sequence[Fraction], halves: Sequence[Fraction]) -> list[tuple]:
     """Return (scale, offset) pairs that agree with all examples up to rounding."""
     found = []
-    x_unit, y_unit = (max(value.denominator for value in values) for values in (xs, halves))
+    x_unit = math.lcm(*(value.denominator for value in xs))
+    y_unit = math.lcm(*(value.denominator for value in (*ys, *halves)))
     x, y, half = _whole(xs, x_unit), _whole(ys, y_unit), _whole(halves, y_unit)
     if len({x for x in xs if x}) >= 2:
         some = np.flatnonzero(x != 0)
