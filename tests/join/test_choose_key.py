@@ -45,6 +45,17 @@ def test_values_that_repeat_on_both_sides_are_a_key_if_the_names_of_the_columns_
     assert _choose({"Person": person}, {"Spouse": spouse[:13]}).keys == (["Person"], ["Spouse"])
 
 
+def test_orders_are_found_by_their_ids_and_rows_by_none():
+    orders = {"order_id": range(1000, 1040), "total": [i * 7 % 23 + 0.5 for i in range(40)]}
+    items = {"OrderID": [1000 + i * 13 % 40 for i in range(100)], "qty": [i % 5 for i in range(100)]}
+    assert _choose(orders, items).keys == (["order_id"], ["OrderID"])
+    rows = [
+        {name.replace("order", "row").replace("Order", "Row"): v for name, v in side.items()}
+        for side in (orders, items)
+    ]
+    assert _choose(*rows).keys is None
+
+
 def test_two_pairs_that_are_equally_good_are_an_error():
     left, right = {"one": ["a", "b"], "two": ["b", "a"]}, {"x": ["a", "b"]}
     with pytest.raises(InvalidParameterError, match=r"'one' = 'x' and 'two' = 'x' join equally well .*1\.000"):

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from dfjoin.join.keys import KeyColumns
 from dfjoin.search.query import QueryColumn
 from dfjoin.transform.evidence.chance import MIN_BITS, SAMPLE_VALUES, chance_of_match, evidence_bits
+from dfjoin.values.header_meaning import number_meaning
 from dfjoin.values.shares import FEW, HALF, MOST, NEARLY_ALL, NEARLY_EVERY, SOME
 
 _SHORT = 3.5
@@ -48,9 +49,11 @@ _MAX_COLUMNS = 30
 
 
 def _words(name: str) -> set[str]:
-    """Return the words of a column name that say something."""
+    """Return the words of a column name that say something: an order alone may be one of rows, that of an id is not."""
     spaced = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name).casefold()
-    return set(re.findall(r"[^\W\d_]+", spaced)) - _GENERIC
+    words = set(re.findall(r"[^\W\d_]+", spaced))
+    things = {word for word in words & _GENERIC if number_meaning(word) == "class"}
+    return (words - _GENERIC) or (things if number_meaning(name) == "code" else set())
 
 
 def names_agree(some: str, other: str) -> bool:
@@ -60,6 +63,8 @@ def names_agree(some: str, other: str) -> bool:
     --------
     >>> names_agree("customer_id", "Customer"), names_agree("Release Year", "year"), names_agree("id", "ID")
     (True, True, False)
+    >>> names_agree("order_id", "OrderID"), names_agree("order", "order"), names_agree("row_id", "row_id")
+    (True, False, False)
     """
     words = _words(some), _words(other)
     return all(words) and (words[0] <= words[1] or words[1] <= words[0])
