@@ -125,4 +125,5 @@ def _holds(column: pd.Series, *types: type) -> bool:
 
 def _texts(column: pd.Series) -> np.ndarray:
     """Return each value as a text, null as an empty one."""
-    return column.astype(object).map(str, na_action="ignore").fillna("").to_numpy(object)
+    texts = column.astype(object).map(str, na_action="ignore")
+    return texts.astype(object).fillna("").to_numpy(object)  # pandas makes a column of nulls alone one of numbers

@@ -47,6 +47,15 @@ def test_each_kind_of_column(frame):
     assert np.linalg.norm(north - north.mean(axis=0)) < np.linalg.norm(north - south.mean(axis=0)), "spelled alike"
 
 
+@pytest.mark.filterwarnings("error")
+def test_texts_of_rows_that_have_none(frame):
+    encoding = ModelEncoding(frame, 0)
+    found = encoding.encode(frame.head(3).assign(soil=np.nan, level=np.nan, place=np.nan))
+    assert list(found) == encoding.names
+    assert not found[["soil_clay", "soil_sand", "level_high", "level_low"]].any(axis=None)
+    assert np.isfinite(found.filter(like="place_")).all(axis=None)
+
+
 def test_names_that_are_taken():
     frame = pd.DataFrame({"soil": ["clay", "sand"] * 3, "soil_clay": np.arange(6.0)})
     found = ModelEncoding(frame, 0).encode(frame)
