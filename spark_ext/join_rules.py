@@ -7,7 +7,7 @@ from typing import Any
 import pyarrow as pa
 from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import to_arrow_type
-from pyspark.sql.types import DecimalType
+from pyspark.sql.types import BooleanType, DecimalType
 from pyspark.sql.window import Window
 
 from dfjoin.join.aggregate import cell_kind, decimal_type
@@ -81,6 +81,8 @@ def rules_of(aggregate: Any, is_unique: bool, measures: list[str] | None, right:
 def _computed(frame: Any, name: str, own: str, rule: str) -> str:
     """Return the aggregate of a column, of decimals as decimals."""
     type_ = frame.schema[name].dataType
+    if rule == "sum" and isinstance(type_, BooleanType):
+        return f"sum(cast({own} AS double))"  # Spark adds no booleans up
     if rule not in ("mean", "median", "sum") or not isinstance(type_, DecimalType):
         return _SQL.get(rule, "").format(own, "{1}")
     precision, scale = decimal_type(type_.precision, type_.scale, rule)

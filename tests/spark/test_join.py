@@ -84,6 +84,7 @@ RULES = {
         {"aggregate": "first", "columns": ["zone", "people"]},
         {"aggregate": RULES},
         {"aggregate": {"people": "std", "zone": "max", "zip_code": "mean", "flag": "count"}, "how": "inner"},
+        {"aggregate": {"flag": "sum"}, "columns": ["flag"]},
     ],
     ids=str,
 )
