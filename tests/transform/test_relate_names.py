@@ -1,11 +1,14 @@
 """Names of people and organisations by normal forms: what is related, and what is refused."""
 
+import itertools
+
 import pyarrow as pa
 import pytest
 
-from dfjoin.programs.name_operators import NormalName
+from dfjoin.programs.name_operators import NAME_FORMS, NormalName
 from dfjoin.transform.evidence.prepared_columns import Column
 from dfjoin.transform.evidence.transform_join import TransformJoin, join_rows
+from dfjoin.transform.relations import relate_names as module
 from dfjoin.transform.relations.relate_names import relate_names
 
 PEOPLE = [
@@ -115,3 +118,22 @@ def test_a_polish_company_is_known_by_its_name(text):
 def test_texts_that_differ_by_a_number_are_not_of_one_name(layout):
     left, right = ([layout.format(n, i) for i in range(1, 10)] for n in (1, 2))
     assert related(left, right)[0] is None
+
+
+@pytest.mark.parametrize("layout", ["{}", "7-{}", "AB{}X"])
+def test_codes_and_numbers_are_told_before_they_are_rewritten(layout, monkeypatch):
+    calls = []
+    monkeypatch.setattr(module, "NormalName", lambda kind: lambda text: calls.append(text))
+    assert related(*([layout.format(i) for i in range(start, start + 99)] for start in (0, 50)))[0] is None
+    assert not calls
+
+
+def test_texts_whose_form_cannot_be_a_name_are_the_only_ones_left_out():
+    parts = ["", " ", "-", ",", "'", "&", "+", "7", "Ann", "lee", "\u00e9", "\u4eba", "univ", "Co", "Dr", "the", "."]
+    texts = ["".join(three) for three in itertools.product(parts, repeat=3)]
+    for kind in NAME_FORMS:
+        step = NormalName(kind)
+        kept = module._possible(kind, texts)
+        names = [text for text in texts if module._is_name(step(text) or "", kind)]
+        assert set(names) <= set(kept) and len(kept) < len(texts)
+        assert [module._written(step, text) for text in kept] == [step(text) or "" for text in kept]

@@ -8,8 +8,10 @@ from itertools import combinations
 from typing import NamedTuple
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from dfjoin.programs.name_operators import NAME_FORMS, NormalName
+from dfjoin.programs.operator import Step
 from dfjoin.programs.program import Program
 from dfjoin.programs.program_pieces import Extract
 from dfjoin.transform.evidence.prepared_columns import Column
@@ -24,6 +26,9 @@ _MIN_GAIN = 0.05
 """Share of the smaller column by which they exceed what is related otherwise."""
 _MAX_AMBIGUOUS = 0.02
 """Share of the normal forms in both columns that may stand for several things on one side."""
+_PERSON_HAS = ("[^A-Za-z0-9']", r"[A-Za-z]|[^\x00-\x7f]")
+_ORGANISATION_HAS = (r"[A-Za-z&+]|[^\x00-\x7f]",)
+"""What a text has if its form is a name (`_is_name`): something that becomes a space, and a letter."""
 
 
 class _Form(NamedTuple):
@@ -77,10 +82,14 @@ def relate_names(left: Column, right: Column, found: TransformJoin) -> Transform
     if known > most:
         return None
     best: tuple[int, _Form] | None = None
+    least = max(_FEWEST, HALF * smaller, known + _MIN_GAIN * smaller)
     for kind in NAME_FORMS:
-        form = _form(kind, *sides)
+        possible = [_possible(kind, texts) for texts in sides]
+        if min(map(len, possible)) < least:
+            continue
+        form = _form(kind, *possible)
         n_joined = min(form.joined)
-        if n_joined < max(_FEWEST, HALF * smaller) or n_joined < known + _MIN_GAIN * smaller:
+        if n_joined < least:
             continue
         if form.n_ambiguous > _MAX_AMBIGUOUS * len(form.shared):
             continue
@@ -95,10 +104,18 @@ def _texts(column: Column) -> list[str]:
     return [text for text in texts if text]
 
 
+def _possible(kind: str, texts: list[str]) -> list[str]:
+    """Return the texts whose form may be a name: codes and numbers are told by their characters, all at once."""
+    array = pa.array(texts, pa.large_string())
+    for pattern in _ORGANISATION_HAS if kind == "organisation" else _PERSON_HAS:
+        array = array.filter(pc.match_substring_regex(array, pattern))
+    return array.to_pylist()
+
+
 def _form(kind: str, left: list[str], right: list[str]) -> _Form:
     """Bring the texts of two columns into a normal form and compare them."""
     step = NormalName(kind)
-    made = [[step(text) or "" for text in texts] for texts in (left, right)]
+    made = [[_written(step, text) for text in texts] for texts in (left, right)]
     shared = {form for form in set(made[0]) & set(made[1]) if _is_name(form, kind)}
     joined = [sum(form in shared for form in forms) for forms in made]
     if kind == "organisation":
@@ -107,6 +124,12 @@ def _form(kind: str, left: list[str], right: list[str]) -> _Form:
     else:
         ambiguous = _contradicted(zip(made[0] + made[1], left + right, strict=True), shared)
     return _Form(kind, shared, len(ambiguous), (joined[0], joined[1]))
+
+
+def _written(step: Step, text: str) -> str:
+    """Return the normal form of a text; a word with a digit, no abbreviation, is itself in small letters."""
+    is_code = text.isascii() and text.isalnum() and not text.isalpha()
+    return text.lower() if is_code else step(text) or ""
 
 
 def _is_name(form: str, kind: str) -> bool:
