@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dfjoin.errors import InvalidParameterError
 from dfjoin.join.options import JoinOptions
 from dfjoin.join.plan import SavedRelation
 from dfjoin.join.relation import relate as relate_module
@@ -367,3 +368,35 @@ def test_no_other_columns_are_compared_where_likeness_is_too_slow_for_the_first(
     relation, tried = relate(left, right, None, None, options)
     assert relation is None, "towns are alike, but addresses are what relates the tables"
     assert len(tried) == 1 and "fuzzy=True to do it" in tried[0]
+
+
+@pytest.mark.parametrize("named", [True, False])
+def test_columns_of_very_long_texts_are_read_for_likeness_alone(named, monkeypatch):
+    for name in ("find_programs", "relate_named", "relate_entities", "relate_names"):
+        monkeypatch.setattr(relate_module, name, lambda *_, **__: pytest.fail("long texts are read"))
+    numbers = np.random.default_rng(1).integers(0, 5_000, (50, 1_000))
+    texts = [" ".join(f"w{number:x}" for number in row) for row in numbers]
+    left, right = texts_of(a=texts), texts_of(b=[text.replace("w1", "v1") for text in texts])
+    on = (["a"], ["b"]) if named else (None, None)
+    relation, _ = relate(left, right, *on, JoinOptions())
+    assert relation.pairs.left.tolist() == relation.pairs.right.tolist() == list(range(50))
+    right = texts_of(b=[text[::-1] for text in texts])
+    relation, tried = relate(left, right, *on, JoinOptions())
+    assert relation is None and tried[0].startswith("a: texts of ") and tried[1].startswith("b: texts of ")
+    assert tried[0].endswith("related by equality and likeness alone; pass `examples` to teach a program")
+
+
+def test_a_column_of_very_long_texts_leaves_the_others_to_programs():
+    numbers = [f"{i * 7919 % 100_003:05d}" for i in range(40)]
+    long = ["text " * 1_200 + number for number in numbers]
+    left, right = texts_of(a=[f"no {n}" for n in numbers], text=long), texts_of(b=numbers)
+    relation, tried = relate(left, right, None, None, JoinOptions())
+    assert (relation.left_columns, relation.pairs.left.size, tried) == (["a"], 40, [])
+    taught = JoinOptions(examples=((long[0], numbers[0]), (long[1], numbers[1])))
+    assert relate(left, right, ["text"], ["b"], taught)[0].pairs.left.size == 40
+    with pytest.raises(InvalidParameterError, match="no column of text"):
+        relate({}, right, None, None, taught)
+
+
+def texts_of(**columns):
+    return {name: Column(name, pa.array(texts)) for name, texts in columns.items()}
