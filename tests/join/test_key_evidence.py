@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 
 from dfjoin.join.keys import KeyColumns
+from dfjoin.join.relation import key_evidence
 from dfjoin.join.relation.key_evidence import (
     is_row_number,
     names_agree,
@@ -120,3 +121,21 @@ def test_values_that_are_no_names_contradict_nothing():
     cities = ["Bonn", "Oslo", "Rome"] * 8
     left, right = columns(code=codes, home=cities), columns(code=codes, birth=cities[1:] + cities[:1])
     assert not rows_contradict(left, right, left.query(0), right.query(0))
+
+
+def test_columns_are_asked_once_whether_they_hold_names(monkeypatch):
+    asked = []
+    monkeypatch.setattr(key_evidence, "_are_names", lambda column: asked.append(column.name))
+    side = columns(**{name: [f"{name}{i}" for i in range(20)] for name in "abcd"})
+    for key in side.candidates():
+        assert not rows_contradict(side, side, key, key)
+    assert sorted(asked) == ["a", "b", "c", "d"]
+
+
+def test_columns_that_share_few_values_are_not_compared_with_chance(monkeypatch):
+    compared = []
+    monkeypatch.setattr(key_evidence, "_agree", lambda *_: bool(compared.append(1)))
+    values = {name: np.roll(np.arange(20), i) for i, name in enumerate("abcd")}
+    left, right = columns(k=[f"k{i}" for i in range(20)], **values), columns(k=[f"k{i}" for i in range(20)], **values)
+    assert not rows_agree(left, right, left.candidates()[0], right.candidates()[0])
+    assert len(compared) == 4, "each column with its copy alone"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable
 from typing import TypeAlias
 
 import numpy as np
@@ -155,9 +154,19 @@ def rows_agree(left: KeyColumns, right: KeyColumns, own: QueryColumn, theirs: Qu
     agrees if at least four fifths of the rows have the same value, if at most half would if rows were
     paired at random, and if that is 10 bits of evidence.
     """
-    mine, others = _cells_of_matched(left, right, own, theirs)
+    columns = _beside(own, left.candidates()), _beside(theirs, right.candidates())
+    if not all(columns):
+        return False
+    mine, others = _cells_of_matched(own, theirs, columns)
     needed = MIN_BITS + math.log2(max(1, len(mine) * len(others)))
-    return any(_agree(some, other, needed) for some in mine for other in others)
+    hashes, is_present = np.stack([other[0] for other in others]), np.stack([other[1] for other in others])
+    for some in mine:  # with all columns of the other side at once: hardly any has equal values
+        is_both = is_present & some[1]
+        n, n_equal = is_both.sum(axis=1), (is_both & (hashes == some[0])).sum(axis=1)
+        likely = np.flatnonzero((n >= _MIN_ROWS) & (n_equal >= MOST * n)).tolist()
+        if any(_agree(some, others[j], int(n_equal[j]), needed) for j in likely):
+            return True
+    return False
 
 
 def rows_contradict(left: KeyColumns, right: KeyColumns, own: QueryColumn, theirs: QueryColumn) -> bool:
@@ -180,7 +189,10 @@ def rows_contradict(left: KeyColumns, right: KeyColumns, own: QueryColumn, their
     """
     if not (_is_short(own) or own.profile.kind in _GRID_KINDS):
         return False
-    mine, others = _cells_of_matched(left, right, own, theirs, _are_names)
+    columns = _beside(own, left.candidates_that(_are_names)), _beside(theirs, right.candidates_that(_are_names))
+    if not all(columns):
+        return False
+    mine, others = _cells_of_matched(own, theirs, columns)
     return any(_displaced(some, other) for some in mine for other in others)
 
 
@@ -202,22 +214,19 @@ def _displaced(mine: _CellsOf, other: _CellsOf) -> bool:
     return n_known >= _MIN_ROWS and n_known - n_equal >= max(FEW, SOME * n_known)
 
 
+def _beside(key: QueryColumn, columns: list[QueryColumn]) -> list[QueryColumn]:
+    """Return the first columns other than the key."""
+    return [column for column in columns[: _MAX_COLUMNS + 1] if column is not key][:_MAX_COLUMNS]
+
+
 def _cells_of_matched(
-    left: KeyColumns,
-    right: KeyColumns,
-    own: QueryColumn,
-    theirs: QueryColumn,
-    wanted: Callable[[QueryColumn], bool] = lambda column: True,
+    own: QueryColumn, theirs: QueryColumn, columns: tuple[list[QueryColumn], list[QueryColumn]]
 ) -> tuple[list[_CellsOf], list[_CellsOf]]:
     """Return the cells of other columns in the first rows of shared keys, for each side."""
     shared, positions, partners = np.intersect1d(own.values.hashes, theirs.values.hashes, return_indices=True)
     kept = np.argsort(shared * np.uint64(0x9E3779B97F4A7C15))[:_MAX_ROWS]
     rows = own.values.first_rows()[positions[kept]], theirs.values.first_rows()[partners[kept]]
-    mine, others = (
-        [_cells(c, chosen) for c in [c for c in side.candidates() if c is not key and wanted(c)][:_MAX_COLUMNS]]
-        for side, key, chosen in ((left, own, rows[0]), (right, theirs, rows[1]))
-    )
-    return mine, others
+    return [_cells(column, rows[0]) for column in columns[0]], [_cells(column, rows[1]) for column in columns[1]]
 
 
 def _cells(column: QueryColumn, rows: NDArray[np.int64]) -> _CellsOf:
@@ -226,13 +235,11 @@ def _cells(column: QueryColumn, rows: NDArray[np.int64]) -> _CellsOf:
     return np.append(column.values.hashes, np.uint64(0))[codes], codes >= 0, column.values.hashes
 
 
-def _agree(mine: _CellsOf, other: _CellsOf, needed: float) -> bool:
+def _agree(mine: _CellsOf, other: _CellsOf, n_equal: int, needed: float) -> bool:
+    """Tell whether two columns, equal in most rows, are so more often than chance makes them."""
     present = mine[1] & other[1]
     n = int(present.sum())
     some, others = mine[0][present], other[0][present]
-    n_equal = int((some == others).sum())
-    if n < _MIN_ROWS or n_equal < MOST * n:
-        return False
     values, counts = np.unique(some, return_counts=True)
     their_values, their_counts = np.unique(others, return_counts=True)
     _, at, their_at = np.intersect1d(values, their_values, return_indices=True)
