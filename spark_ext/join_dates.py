@@ -64,7 +64,7 @@ def with_moments(rows: LocalRows, dates: pd.DataFrame, settings: IndexSettings) 
 def _moments(dates: pd.DataFrame, settings: IndexSettings) -> pa.Array:
     """Return the beginning of the latest period of each row, in microseconds since 1970; null for none."""
     side = KeyColumns(dates, settings)
-    found = [dates_of(side, label) for label in dates.columns]
+    found = [dates_of(side, label, is_known=True) for label in dates.columns]
     starts, _ = latest_periods([one for one in found if one is not None], len(dates))
     return pa.array(starts, mask=starts == NEVER)
 

@@ -55,11 +55,11 @@ def asof_options(df: pd.DataFrame, options: JoinOptions, *, is_picked: bool = Fa
     return replace(options, how="left", on=on, as_of=date)
 
 
-def _checked_dates(side: KeyColumns, labels: Labels, argument: str) -> Any:
-    """Return the last label; raise unless its column holds dates."""
+def _checked_dates(side: KeyColumns, labels: Labels, argument: str, *, is_known: bool = False) -> Any:
+    """Return the last label; raise unless its column holds dates, or is known to."""
     if not labels:
         raise InvalidParameterError(f"`{argument}` must name at least one column, got an empty list")
-    if dates_of(side, labels[-1]) is None:
+    if dates_of(side, labels[-1], is_known=is_known) is None:
         raise InvalidParameterError(
             f'`{argument}` must end with a column of dates or periods for how="asof", got {show(labels[-1])}; name the '
             "keys first, and the dates last"
@@ -101,8 +101,8 @@ def join_frames_asof(
         The step of a plan that is carried out again: its columns get the same names again.
     """
     refuse_options(options, 'joined with how="asof"', (*RELATION_OPTIONS, "aliases"))
-    labels, right_labels = _asof_keys(left, right, options)
-    dates = dates_of(left, labels[-1]), dates_of(right, right_labels[-1])
+    labels, right_labels = _asof_keys(left, right, options, is_known=planned is not None)
+    dates = dates_of(left, labels[-1], is_known=True), dates_of(right, right_labels[-1], is_known=True)
     assert dates[0] is not None and dates[1] is not None
     keys, right_keys = labels[:-1], right_labels[:-1]
     index = left.index(keys) if keys else every_row(len(left.frame))
@@ -138,7 +138,7 @@ def _by_text(aggregate: Any, texts: dict[Any, str]) -> Any:
     return {texts.get(label, label): rule for label, rule in aggregate.items()}
 
 
-def _asof_keys(left: KeyColumns, right: KeyColumns, options: JoinOptions) -> tuple[Labels, Labels]:
+def _asof_keys(left: KeyColumns, right: KeyColumns, options: JoinOptions, *, is_known: bool) -> tuple[Labels, Labels]:
     """Return the keys and, last, the dates of both frames."""
     if options.on is None:
         raise InvalidParameterError(
@@ -149,6 +149,6 @@ def _asof_keys(left: KeyColumns, right: KeyColumns, options: JoinOptions) -> tup
     theirs = list(right_on) if isinstance(right_on, list) else [right_on]
     if len(labels) != len(theirs):
         raise InvalidParameterError(f"`right_on` must name as many columns as `on` ({len(labels)}), got {len(theirs)}")
-    _checked_dates(left, labels, "on")
-    _checked_dates(right, theirs, "right_on")
+    _checked_dates(left, labels, "on", is_known=is_known)
+    _checked_dates(right, theirs, "right_on", is_known=is_known)
     return labels, theirs

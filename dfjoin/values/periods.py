@@ -51,7 +51,7 @@ _SEASON = re.compile(r"(?:[A-Za-z]+ )?([0-9]{4}) ?[-/\u2013] ?([0-9]{4}|[0-9]{2}
 _MOMENT = re.compile(r"\d{4}-\d\d-\d\d(?:[ t]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:z|[+-]\d\d:?\d\d)?)?")
 """A day, or a moment of it, as ISO 8601 writes it, in small letters."""
 
-_SHARE = 0.95
+SHARE = 0.95
 """Share of the distinct values that a column of periods of one granularity has."""
 
 _LOOKED_AT, _LIKELY = 200, 0.8
@@ -118,7 +118,7 @@ class PeriodColumn:
         return bool(is_first[~self.is_null].all())
 
 
-def read_periods(column: pd.Series, *, is_year: bool = False) -> PeriodColumn | None:
+def read_periods(column: pd.Series, *, is_year: bool = False, share: float = SHARE) -> PeriodColumn | None:
     """Read a column as dates or periods.
 
     Parameters
@@ -128,11 +128,13 @@ def read_periods(column: pd.Series, *, is_year: bool = False) -> PeriodColumn | 
         writes them), or whole numbers.
     is_year : bool
         Whether whole numbers may be years; by themselves they are not.
+    share : float
+        Least share of the distinct values that are of one kind; 0 for a column that is known to hold periods.
 
     Returns
     -------
     PeriodColumn or None
-        None unless at least 95 % of the distinct values are of one kind; the others are null then.
+        None unless such a share of the distinct values, and one at least, are of one kind; the others are null then.
 
     Notes
     -----
@@ -147,7 +149,7 @@ def read_periods(column: pd.Series, *, is_year: bool = False) -> PeriodColumn | 
     if pd.api.types.is_numeric_dtype(dtype) and not is_year:
         return None
     try:
-        if not _may_be_periods(column):
+        if share > 0 and not _may_be_periods(column):
             return None
         codes, values = pd.factorize(column)
     except CONVERSION_ERRORS:  # lists, and Arrow types that are compared nowhere
@@ -156,16 +158,17 @@ def read_periods(column: pd.Series, *, is_year: bool = False) -> PeriodColumn | 
     if not texts:
         return None
     some = texts[:: max(1, len(texts) // _LOOKED_AT)]
-    if sum(is_period(text) for text in some) < _LIKELY * len(some):
+    likely = [text for text in some if is_period(text)]
+    if len(likely) < min(_LIKELY, share) * len(some):
         return None
-    if any(":" in text for text in some):
-        return _of_moments(texts, codes)
+    if any(":" in text for text in likely):
+        return _of_moments(texts, codes, share)
     kinds, numbers = _read_all(texts)
     named = [kind for kind in kinds if kind]
     if not named:
         return None
     granularity = max(set(named), key=named.count)
-    if named.count(granularity) < _SHARE * len(texts) or (granularity == "year" and not is_year):
+    if named.count(granularity) < share * len(texts) or (granularity == "year" and not is_year):
         return None
     is_held = np.array([kind == granularity for kind in kinds])
     bounds = np.zeros((len(texts), 2), np.int64)
@@ -208,10 +211,10 @@ def _may_be_periods(column: pd.Series) -> bool:
     return len(texts) < _TELLING or any(is_period(text) for text in texts)
 
 
-def _of_moments(texts: list[str], codes: NDArray[np.int64]) -> PeriodColumn | None:
+def _of_moments(texts: list[str], codes: NDArray[np.int64], share: float) -> PeriodColumn | None:
     """Read texts of days with times; those of a zone in UTC."""
     is_held = np.array([_MOMENT.fullmatch(text) is not None for text in texts])
-    if is_held.sum() < _SHARE * len(texts):
+    if is_held.sum() < max(1, share * len(texts)):
         return None
     spelled = pd.Series(
         [text.upper() if held else None for text, held in zip(texts, is_held, strict=True)], dtype=object

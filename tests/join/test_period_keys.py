@@ -8,6 +8,7 @@ import pytest
 
 import dfjoin
 from dfjoin.errors import DfjoinWarning, InvalidParameterError
+from dfjoin.join.plan import JoinPlan
 
 CITIES = ["Oslo", "Rome", "Paris", "Bern", "Wien"]
 DAYS = pd.date_range("2023-11-20", periods=130)
@@ -98,6 +99,22 @@ def test_two_columns_of_dates_that_do_as_well_are_not_chosen_from():
     with pytest.warns(DfjoinWarning, match="unchanged"):
         assert "rain" not in twice.auto_join(rain)
     assert "rain" in twice.auto_join(rain, on=["city", "shipped"], right_on=["city", "period"])
+
+
+@pytest.mark.parametrize("how", ["left", "asof"])
+@pytest.mark.parametrize("is_lake", [False, True], ids=["frame", "lake"])
+def test_a_planned_join_reads_the_dates_that_can_be_read(build, how, is_lake):
+    """One date that is none is a row without a partner, in a batch of few rows, too."""
+    days = pd.date_range("2024-03-01", periods=60).strftime("%Y-%m-%d")
+    df = pd.DataFrame({"city": ["Lima", "Oslo"] * 30, "day": days})
+    months = pd.DataFrame({"city": ["Lima", "Oslo"] * 2, "month": ["2024-03"] * 2 + ["2024-04"] * 2, "v": range(4)})
+    other = build({"months": months}) if is_lake else months
+    options = {} if is_lake else {"right_on": ["city", "month"]}
+    wide = df.auto_join(other, on=["city", "day"], how=how, **options)
+    batch = pd.DataFrame({"city": ["Lima", "Oslo", "Oslo"], "day": ["2024-04-09", "unknown", "12 March 2024"]})
+    plan = JoinPlan.from_dict(wide.attrs["dfjoin"]["plan"])
+    again = batch.auto_join(plan) if is_lake else batch.auto_join(other, plan=plan)
+    assert again["v"].fillna(-1).tolist() == [2, -1, 1]
 
 
 def test_a_plan_refuses_columns_that_hold_no_periods():

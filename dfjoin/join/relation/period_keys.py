@@ -152,11 +152,12 @@ def _granularity(periods: PeriodColumn) -> str:
     return periods.granularity
 
 
-def dates_of(side: KeyColumns, label: Any) -> PeriodColumn | None:
+def dates_of(side: KeyColumns, label: Any, *, is_known: bool = False) -> PeriodColumn | None:
     """Read a column of a frame as dates or periods, None if it holds none.
 
     Texts are read as they are, else in the canonical form that keys have: ``31.12.2020`` is a date there. Whole numbers
-    are years where the name says so. A column of nulls alone holds dates that are all null.
+    are years where the name says so. A column of nulls alone holds dates that are all null. Of a column that is known
+    to hold dates, since a plan says so or others of its rows have told it, what cannot be read is null, if one can be.
     """
     position = side.position(label)
     column = side.frame.iloc[:, position]
@@ -170,13 +171,21 @@ def dates_of(side: KeyColumns, label: Any) -> PeriodColumn | None:
         values = side.values(position)
     except InvalidTypeError:
         return None
-    return read_periods(pd.Series(np.array([*values.values(), None], object)[values.codes]))
+    canonical = pd.Series(np.array([*values.values(), None], object)[values.codes])
+    found = read_periods(canonical)
+    if found is None and is_known:
+        readings = [read_periods(texts, is_year=is_year_name(label), share=0.0) for texts in (column, canonical)]
+        return min((one for one in readings if one), key=lambda one: int(one.is_null.sum()), default=None)
+    return found
 
 
 def parts_by_period(side: KeyColumns, labels: Sequence[Any], period: str) -> list[ValueSet]:
     """Return the canonical values of key columns, and the numbers of the periods in which the last one's dates lie."""
     *others, label = labels
-    return [*side.parts(others), number_periods(check_periods(dates_of(side, label), period, label), period)]
+    return [
+        *side.parts(others),
+        number_periods(check_periods(dates_of(side, label, is_known=True), period, label), period),
+    ]
 
 
 def check_periods(periods: PeriodColumn | None, period: str, name: Any) -> PeriodColumn:

@@ -190,7 +190,7 @@ class DatedLink:
 
     def __init__(self, left: KeyColumns, inner: KeyLink, dated: dict[str, Any], columns: list[str]) -> None:
         label = next((own for own in left.frame.columns if json_label(own) == dated["on"]), dated["on"])
-        periods = dates_of(left, label)
+        periods = dates_of(left, label, is_known=True)
         if periods is None:
             raise InvalidParameterError(f"`as_of` must name a column of dates, got {show(label)}")
         self._inner = inner
@@ -218,7 +218,7 @@ class DatedLink:
             raise InvalidParameterError('`how` must be "left", "inner" or "asof" for a join by dates')
         side = self._inner.right_side(rows, False)
         right = KeyColumns(side.frame, rows.table.settings)
-        found = [dates_of(right, name) for name in self._dated["right_on"] if name in side.frame]
+        found = [dates_of(right, name, is_known=True) for name in self._dated["right_on"] if name in side.frame]
         dates = [one for one in found if one is not None]
         own, theirs = self._keys.pairs(self._dated["rule"], side.codes, dates)
         frame = side.frame[self._columns].iloc[theirs].reset_index(drop=True)

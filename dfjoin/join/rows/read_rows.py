@@ -24,7 +24,7 @@ from dfjoin.join.plan import JoinStep, SavedRelation, distance_relation
 from dfjoin.join.relation.frame_relation import text_columns
 from dfjoin.join.relation.key_relation import KINDS, distinct_keys
 from dfjoin.join.relation.pair_keys import marked_pairs
-from dfjoin.join.relation.period_keys import check_periods, number_periods
+from dfjoin.join.relation.period_keys import check_periods, dates_of, number_periods
 from dfjoin.join.relation.relate import relate_again
 from dfjoin.join.rows.dated_rows import DatedLink, KeyLink, every_row, is_of_dates_alone
 from dfjoin.join.rows.execute import match_marks
@@ -69,8 +69,7 @@ class PeriodLink:
         self._columns = list(columns)
         self._left_out = dict(left_out)
         *others, label = step.on
-        column = left.frame.iloc[:, left.position(label)]
-        periods = check_periods(read_periods(column, is_year=is_year_name(column.name)), step.period, column.name)
+        periods = check_periods(dates_of(left, label, is_known=True), step.period, label)
         self._is_finer = periods.granularity != step.period
         parts = [left.values(left.position(other), step.pad, step.dayfirst) for other in others]
         self.index = KeyIndex.of([*parts, number_periods(periods, step.period)])
@@ -82,7 +81,7 @@ class PeriodLink:
         if texts.isna().all():
             return np.full(len(texts), -1, np.int64)
         name = self.step.right_on[-1]
-        periods = read_periods(texts, is_year=self._period == "year" or is_year_name(name))
+        periods = read_periods(texts, is_year=self._period == "year" or is_year_name(name), share=0.0)
         periods = check_periods(periods, self._period, name)
         if self._is_finer and periods.granularity != self._period and not periods.are_first_of(self._period):
             raise InvalidParameterError(
