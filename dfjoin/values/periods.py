@@ -214,7 +214,7 @@ def _may_be_periods(column: pd.Series) -> bool:
 def _of_moments(texts: list[str], codes: NDArray[np.int64], share: float) -> PeriodColumn | None:
     """Read texts of days with times; those of a zone in UTC."""
     is_held = np.array([_MOMENT.fullmatch(text) is not None for text in texts])
-    if is_held.sum() < max(1, share * len(texts)):
+    if is_held.sum() < share * len(texts):
         return None
     spelled = pd.Series(
         [text.upper() if held else None for text, held in zip(texts, is_held, strict=True)], dtype=object

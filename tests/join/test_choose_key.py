@@ -75,6 +75,13 @@ def test_equally_good_pairs_by_which_the_same_rows_meet_are_no_error(rows, rando
         _choose(left, right)
 
 
+def test_rows_that_have_one_of_two_keys_alone_meet_by_that_one_alone():
+    left = {"code": ["c1", "c1", "c2", "c3"], "name": ["Name 1", None, "Name 2", "Name 3"]}
+    right = {"id": ["C1", "C2", "C3"], "label": ["name 1", "name 2", "name 3"]}
+    with pytest.raises(InvalidParameterError, match="join equally well"):
+        _choose(left, right)
+
+
 def test_what_did_not_pass_is_told_best_first():
     left = {"a": ["pear", "quince", "rhubarb", "sloe"], "n": [3, 4, 5, 60]}
     right = {

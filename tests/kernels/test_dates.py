@@ -1,5 +1,6 @@
 import datetime
 import itertools
+import os
 import re
 
 import numpy as np
@@ -65,6 +66,7 @@ def test_every_spelling_of_a_date_becomes_the_iso_date(day, data):
 
 
 EPOCH = datetime.datetime(1970, 1, 1)
+NO_JIT = os.environ.get("NUMBA_DISABLE_JIT") == "1"
 MOMENTS = st.datetimes() | st.dates().map(lambda day: datetime.datetime.combine(day, datetime.time()))
 
 
@@ -80,6 +82,16 @@ def test_moments_are_written_as_python_does_and_hashed(moments, seed):
     assert [bytes(data[i:j]).decode() for i, j in itertools.pairwise(offsets)] == expected
     assert classes.tolist() == [TIMESTAMP if "t" in text else DATE for text in expected]
     assert hashes.tolist() == [naive_hash(text.encode(), seed) for text in expected]
+
+
+def test_every_day_of_four_hundred_years_is_written():
+    days = np.arange(np.datetime64("1600-01-01"), np.datetime64("2000-03-02"))[:: 7 if NO_JIT else 1]
+    n = days.size
+    packed = np.empty(n, np.uint64), np.empty(LONGEST * n + 8, np.uint8), np.zeros(n + 1, np.int64)
+    write_moments(
+        as_read_only(days.astype("datetime64[us]").astype(np.int64)), np.uint64(0), packed, np.empty(n, np.int8)
+    )
+    assert bytes(packed[1][: 10 * n]).decode() == "".join(np.datetime_as_string(days).tolist())
 
 
 @given(st.datetimes(), st.sampled_from(["t", " "]))
