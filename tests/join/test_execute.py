@@ -336,6 +336,13 @@ def test_examples_of_a_report_are_the_first_rows_whatever_stands_before_them():
         assert step["rows_matched"] == 3
 
 
+def test_examples_of_keys_of_two_columns_come_in_the_order_of_their_rows():
+    df = pd.DataFrame({"a": ["p", "q", "q", "p"], "b": ["x", "x", "y", "y"]})
+    other = pd.DataFrame({"a": ["p"], "b": ["z"], "v": [1]})
+    step = df.auto_join(other, on=["a", "b"], on_no_match="ignore").attrs["dfjoin"]["joined"][0]
+    assert step["without_partner"] == ["p + x", "q + x", "q + y", "p + y"]
+
+
 CATEGORICAL = {
     "text": pd.Series(["a", "b"]),
     "text categories": pd.Series(pd.Categorical(["a", "b"])),

@@ -120,7 +120,10 @@ def choose_equal_keys(left: KeyColumns, right: KeyColumns, threshold: float) -> 
 
 
 def _meet_alike(some: Sequence[Any], other: Sequence[Any]) -> bool:
-    """Tell whether the same rows of both sides meet by one pair of columns and by another, as by codes and by names."""
+    """Tell whether the same rows of both sides meet by one pair of columns and by another, as by codes and by names.
+
+    Both share as many values.
+    """
     codes = []
     for own, theirs, tokens in (some, other):
         is_met = np.zeros(len(theirs.values) + 1, bool)  # the last one serves code -1
@@ -131,7 +134,7 @@ def _meet_alike(some: Sequence[Any], other: Sequence[Any]) -> bool:
         return False
     sizes = [len(theirs.values) for _, theirs, _ in (some, other)]
     _, n_pairs, _ = number_rows(list(zip(codes, sizes, strict=True)))
-    return all(n_pairs == np.count_nonzero(tokens >= 0) for *_, tokens in (some, other))
+    return n_pairs == np.count_nonzero(some[2] >= 0)
 
 
 def _shared_pairs(left: KeyColumns, right: KeyColumns) -> list[SharedPair]:
