@@ -27,10 +27,6 @@ from dfjoin.values.unicode import normalize_text, normalize_texts
 from dfjoin.values.zero_padding import respell_zeros
 
 
-def _is_indexable(column: QueryColumn) -> bool:
-    return column.profile.is_indexable
-
-
 class KeyColumns:
     """The columns of a frame as keys: each is made Arrow and normalised once, when it is first asked for.
 
@@ -57,6 +53,7 @@ class KeyColumns:
         self._values: dict[tuple[int, int | None, bool | None], ValueSet] = {}
         self._queries: dict[int, QueryColumn] = {}
         self._indexes: dict[tuple[tuple[int, ...], int | None, bool | None], KeyIndex] = {}
+        self._candidates: list[QueryColumn] | None = None
         self._chosen: dict[Callable[[QueryColumn], bool], list[QueryColumn]] = {}
 
     def position(self, label: Any) -> int:
@@ -105,13 +102,14 @@ class KeyColumns:
 
     def candidates(self) -> list[QueryColumn]:
         """Return the columns that can be keys: text, integers or dates with two values or more."""
-        return self.candidates_that(_is_indexable)
+        if self._candidates is None:
+            self._candidates = [query for query in self._queries_of_keys() if query.profile.is_indexable]
+        return self._candidates
 
     def candidates_that(self, wanted: Callable[[QueryColumn], bool]) -> list[QueryColumn]:
         """Return the columns that can be keys for which a function holds: asked once, not for each pair of columns."""
         if wanted not in self._chosen:
-            queries = self._queries_of_keys() if wanted is _is_indexable else self.candidates()
-            self._chosen[wanted] = [query for query in queries if wanted(query)]
+            self._chosen[wanted] = [query for query in self.candidates() if wanted(query)]
         return self._chosen[wanted]
 
     def constants(self) -> list[QueryColumn]:

@@ -182,10 +182,8 @@ def dates_of(side: KeyColumns, label: Any, *, is_known: bool = False) -> PeriodC
 def parts_by_period(side: KeyColumns, labels: Sequence[Any], period: str) -> list[ValueSet]:
     """Return the canonical values of key columns, and the numbers of the periods in which the last one's dates lie."""
     *others, label = labels
-    return [
-        *side.parts(others),
-        number_periods(check_periods(dates_of(side, label, is_known=True), period, label), period),
-    ]
+    periods = check_periods(dates_of(side, label, is_known=True), period, label)
+    return [*side.parts(others), number_periods(periods, period)]
 
 
 def check_periods(periods: PeriodColumn | None, period: str, name: Any) -> PeriodColumn:

@@ -270,7 +270,7 @@ def _best_of(guesses: _Guesses, source: SortedNumbers, target: SortedNumbers) ->
     n = len(source)
     probes = source.values[np.unique(np.linspace(0, n - 1, min(n, _PROBES)).astype(np.int64))]
     counts = np.zeros(guesses.scales.size, np.int64)
-    for begin in range(0, counts.size, 1_000):
+    for begin in range(0, counts.size, 1_000):  # so that the numbers of a part stay in the cache of a processor
         part = slice(begin, begin + 1_000)
         results = guesses.scales[part, None] * probes + guesses.offsets[part, None]
         at = target.nearest(results)
