@@ -223,6 +223,30 @@ def share_a_word(own: str, other: str) -> bool:
     return bool(np.intersect1d(*words).size)
 
 
+def names_agree(own: str, other: str) -> bool:
+    """Tell whether the words of one name, without ``id``, ``number`` and the like, are among those of the other.
+
+    Examples
+    --------
+    >>> names_agree("customer_id", "Customers"), names_agree("Release Year", "year"), names_agree("id", "ID")
+    (True, True, False)
+    >>> names_agree("order_id", "OrderID"), names_agree("order", "order"), names_agree("row_id", "row_id")
+    (True, False, False)
+    """
+    words = _subject(own), _subject(other)
+    return all(words) and (words[0] <= words[1] or words[1] <= words[0])
+
+
+@lru_cache(maxsize=_MOST_NAMES)
+def _subject(name: str) -> frozenset[int]:
+    """Return the words of a name that say of what it is: an order alone may be one of rows, that of an id is not."""
+    known, header = _known(), headers_of([name])
+    words = frozenset(header.words[header.marks & DIGITS == 0].tolist())
+    says_nothing = {word for word in words if "no subject" in known.get(word, ())}
+    things = says_nothing & {word for word in words if known.get(word, frozenset()) & {"thing", "class"}}
+    return (words - says_nothing) or (frozenset(things) if number_meaning(name) == "code" else frozenset())
+
+
 @cache
 def number_meaning(name: str) -> str:
     """Tell what a name says of whole numbers under it.

@@ -166,6 +166,12 @@ _NOTHING_ALONE = (
 _NUMBERED_ALONE = ("column", "col", "field", "var", "variable", "unnamed")
 """Names that a program gives, with a number behind them."""
 
+_ROW_ORDER = (
+    *("row", "rowid", "rowname", "rownum", "rownumber", "record", "index", "idx", "n", "i", "counter", "serial"),
+    *("order", "position", "pos", "rank", "level", "seq", "sequence"),
+)
+"""Words for the place of a row among the others."""
+
 CALENDAR_HEADERS = (
     *("date", "day", "week", "month", "quarter", "year", "season", "weekday", "hour", "time", "date/time", "timestamp"),
     *("day of week", "day of month", "day of year", "week of year"),
@@ -223,6 +229,10 @@ MEANINGS: dict[str, tuple[str, ...]] = {
     "year": (*_YEAR, *_FOREIGN_YEAR),
     "nothing": _NOTHING_ALONE,
     "column": _NUMBERED_ALONE,
+    "no subject": (
+        *(*IDENTIFIER, *_ROW_ORDER, *_NUMBERED_ALONE, "name", "value", "ref"),
+        *("x", "count", "total", "sum", "score", "point"),
+    ),
     "given": _GIVEN,
     "family": _FAMILY,
     "place": _PLACE,

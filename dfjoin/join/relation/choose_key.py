@@ -13,7 +13,6 @@ from dfjoin.join.keys import KeyColumns
 from dfjoin.join.relation.joint_key import SharedPair, find_joint_key
 from dfjoin.join.relation.key_evidence import (
     is_row_number,
-    names_agree,
     one_sided,
     reason_against,
     rows_agree,
@@ -22,7 +21,7 @@ from dfjoin.join.relation.key_evidence import (
 from dfjoin.search.query import QueryColumn
 from dfjoin.search.usefulness.pair_score import score_pair
 from dfjoin.search.usefulness.ranking import VERDICTS
-from dfjoin.values.header_meaning import is_part_of_name
+from dfjoin.values.header_meaning import is_part_of_name, names_agree
 from dfjoin.values.key_index import Vocabulary, number_rows
 from dfjoin.values.shares import HALF, MOST
 
@@ -94,8 +93,8 @@ def choose_equal_keys(left: KeyColumns, right: KeyColumns, threshold: float) -> 
         if reason:
             passed.append((containment, f"{own.name} = {theirs.name}", reason))
         else:
-            names_agree = own.name.casefold() == theirs.name.casefold()
-            scored.append(((containment, matched, names_agree, theirs.is_unique), own, theirs, tokens))
+            has_equal_name = own.name.casefold() == theirs.name.casefold()
+            scored.append(((containment, matched, has_equal_name, theirs.is_unique), own, theirs, tokens))
     passed.sort(key=lambda item: -item[0])
     notes = [(columns, reason) for _, columns, reason in passed[:_MAX_NOTES]]
     scored.sort(key=lambda item: item[0], reverse=True)

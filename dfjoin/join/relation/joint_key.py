@@ -11,10 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dfjoin.join.keys import KeyColumns
-from dfjoin.join.relation.key_evidence import is_row_number, names_agree, reason_against
+from dfjoin.join.relation.key_evidence import is_row_number, reason_against
 from dfjoin.search.query import QueryColumn
 from dfjoin.transform.evidence.chance import MIN_BITS, evidence_bits
-from dfjoin.values.header_meaning import completes_name, is_year_name
+from dfjoin.values.header_meaning import completes_name, is_year_name, names_agree
 from dfjoin.values.key_index import Vocabulary
 from dfjoin.values.shares import HALF, NEARLY_EVERY
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from typing import TypeAlias
 
 import numpy as np
@@ -12,61 +11,15 @@ from numpy.typing import NDArray
 from dfjoin.join.keys import KeyColumns
 from dfjoin.search.query import QueryColumn
 from dfjoin.transform.evidence.chance import MIN_BITS, SAMPLE_VALUES, chance_of_match, evidence_bits
-from dfjoin.values.header_meaning import number_meaning
+from dfjoin.values.header_meaning import names_agree
 from dfjoin.values.shares import FEW, HALF, MOST, NEARLY_ALL, NEARLY_EVERY, SOME
 
 _SHORT = 3.5
 """Mean length of texts up to which they are codes, which meet by accident."""
 _GRID_KINDS = ("integer", "decimal")
-_GENERIC = frozenset(
-    (
-        *(
-            "id",
-            "ids",
-            "key",
-            "keys",
-            "index",
-            "idx",
-            "no",
-            "nr",
-            "num",
-            "number",
-            "row",
-            "rows",
-            "rownum",
-            "rownumber",
-        ),
-        *("rowname", "rownames", "rowid", "rank", "pos", "position", "order", "seq", "sequence", "serial", "record"),
-        *("n", "i", "x", "count", "counter", "unnamed", "level", "code", "value", "values", "name", "field", "column"),
-        *("col", "ref", "total", "sum", "score", "points"),
-    )
-)
-"""Words of column names that say nothing about what is counted."""
 _MIN_ROWS = 8
 _MAX_ROWS = 1_000
 _MAX_COLUMNS = 30
-
-
-def _words(name: str) -> set[str]:
-    """Return the words of a column name that say something: an order alone may be one of rows, that of an id is not."""
-    spaced = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name).casefold()
-    words = set(re.findall(r"[^\W\d_]+", spaced))
-    things = {word for word in words & _GENERIC if number_meaning(word) == "class"}
-    return (words - _GENERIC) or (things if number_meaning(name) == "code" else set())
-
-
-def names_agree(some: str, other: str) -> bool:
-    """Tell whether the words of one name, without ``id``, ``number`` and the like, are among those of the other.
-
-    Examples
-    --------
-    >>> names_agree("customer_id", "Customer"), names_agree("Release Year", "year"), names_agree("id", "ID")
-    (True, True, False)
-    >>> names_agree("order_id", "OrderID"), names_agree("order", "order"), names_agree("row_id", "row_id")
-    (True, False, False)
-    """
-    words = _words(some), _words(other)
-    return all(words) and (words[0] <= words[1] or words[1] <= words[0])
 
 
 def is_row_number(column: QueryColumn) -> bool:

@@ -14,9 +14,8 @@ from numpy.typing import NDArray
 from dfjoin._validation import show
 from dfjoin.errors import InvalidParameterError, InvalidTypeError
 from dfjoin.join.keys import KeyColumns
-from dfjoin.join.relation.key_evidence import names_agree
 from dfjoin.types import IndexSettings
-from dfjoin.values.header_meaning import is_year_name
+from dfjoin.values.header_meaning import is_year_name, names_agree
 from dfjoin.values.key_index import KeyIndex
 from dfjoin.values.normalize import ValueSet, normalize_column
 from dfjoin.values.periods import GRANULARITIES, PeriodColumn, read_periods
