@@ -129,6 +129,16 @@ class JoinCandidates(pd.DataFrame):
     def _constructor_sliced(self):
         return pd.Series
 
+    def __finalize__(self, other: Any, method: str | None = None, **kwargs: Any):
+        """Keep the link where rows of one result are put together again, as by ``pd.concat``."""
+        result = super().__finalize__(other, method, **kwargs)
+        if method == "concat":
+            parts = getattr(other, "input_objs", None) or other.objs  # pandas 3, pandas 2
+            contexts = [getattr(part, "_context", None) for part in parts]
+            if all(context is contexts[0] for context in contexts):
+                result._context = contexts[0]
+        return result
+
     @property
     def context(self) -> SearchContext:
         """The lake and query columns that this result came from.
@@ -136,13 +146,14 @@ class JoinCandidates(pd.DataFrame):
         Raises
         ------
         InvalidParameterError
-            If the frame has lost them, as after ``merge`` or ``read_csv``, or the columns that name its candidates.
+            If the frame has lost them, as after ``merge`` or ``read_csv``, or holds rows of several searches, or lacks
+            the columns that name its candidates.
         """
         self._require("query_column", "table", "column")
         if self._context is None:
             raise InvalidParameterError(
-                "`hits` has lost its link to the lake (it went through a file or a merge); "
-                "call discover_joinable again and filter its result"
+                "`hits` has lost its link to the lake (it went through a file or a merge, or is made of several "
+                "searches); call discover_joinable again and filter its result, one search after the other"
             )
         return self._context
 

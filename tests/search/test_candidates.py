@@ -97,6 +97,15 @@ class TestEvidence:
         with pytest.raises(InvalidParameterError, match=r"`hits` has lost its link to the lake"):
             read.explain(0)
 
+    def test_rows_of_one_search_that_are_put_together_again_keep_the_lake(self, hits):
+        again = pd.concat([hits.iloc[[2]], hits.iloc[[0]]])
+        assert [again.pairs(i).equals(hits.pairs(j)) for i, j in enumerate((2, 0))] == [True, True]
+
+    def test_rows_of_several_searches_are_no_result_of_one(self, hits, lake):
+        both = pd.concat([hits.iloc[[0]], find(["a"], lake)])
+        with pytest.raises(InvalidParameterError, match="is made of several searches"):
+            both.explain(0)
+
     @pytest.mark.parametrize("name", ["query_column", "table", "column"])
     def test_a_frame_without_a_column_that_names_its_candidates_says_so(self, hits, name):
         text = rf"`hits` must have the columns .* of a search result, but '{name}' is missing"
