@@ -94,10 +94,13 @@ def _histogram(cells: pd.Series) -> list[float]:
     if pd.api.types.is_datetime64_any_dtype(cells.dtype):
         cells = cells.astype("int64")
     numbers = cells.to_numpy(np.float64, na_value=np.nan)
-    numbers = numbers[np.isfinite(numbers)]
-    if numbers.size == 0 or numbers.min() == numbers.max():
+    numbers = numbers[np.isfinite(numbers)] / 2  # so that the distance of any two is finite
+    above = numbers - numbers.min(initial=np.inf)
+    if not above.any():
         return []
-    counts = np.sqrt(np.histogram(numbers, _BINS)[0])
+    # numpy.histogram refuses numbers that lie closer than so many floats
+    bins = np.minimum(_BINS * (above / above.max()), _BINS - 1).astype(np.int64)
+    counts = np.sqrt(np.bincount(bins, minlength=_BINS))
     return [float(height) for height in counts / counts.max()]
 
 

@@ -4,6 +4,7 @@ import ast
 import re
 import shlex
 import time
+from fractions import Fraction
 from html import unescape
 from pathlib import Path
 
@@ -471,6 +472,25 @@ def test_columns_are_described():
     assert sum(height > 0 for height in cards["id"].heights) == 4 and max(cards["id"].heights) == 1
     assert cards["flag"].kind == "truth"
     assert cards["list"].n_distinct == -1 and cards["none"].n_distinct == 0
+
+
+@pytest.mark.parametrize(
+    "numbers",
+    [
+        [0, 1, 1, 2, 3, 160],
+        [10**17, 10**17 + 16, 10**17 + 64],
+        [-1.7e308, 0.0, 1.7e308, 1.6e308],
+        [0.5, 2.5, 2.5, float("inf"), None],
+        [0.5, float("inf")],
+    ],
+)
+def test_a_histogram_counts_the_numbers_of_equally_wide_bins(numbers):
+    (card,) = column_cards(pd.DataFrame({"n": numbers}))
+    held = [Fraction(number) for number in numbers if number is not None and number != float("inf")]
+    low, high = min(held), max(held)
+    bins = [min(15, int(16 * (one - low) / (high - low))) for one in held] if high > low else []
+    most = max(map(bins.count, bins), default=1)
+    assert card.heights == pytest.approx([(bins.count(i) / most) ** 0.5 for i in range(16)] if bins else [])
 
 
 @pytest.mark.parametrize(
