@@ -239,7 +239,5 @@ def _are_too_near(
     near = float((n * (means - weights @ means - slope * centred) ** 2).sum())
     freedom = max(within**2 / float((variances**2).sum()) - 2, 1.0)
     freedom_within = within**2 / float((variances**2 / (n - 1)).sum())
-    if slope <= 0:
-        return False
     ratio = max(near / within * values.size / (values.size - 2), 1e-12)
     return bool(np.log(ratio) < -_SURE * np.sqrt(2 / freedom + 2 / freedom_within))

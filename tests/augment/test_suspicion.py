@@ -78,6 +78,7 @@ def test_group_means_that_count_the_own_rows(rng, n_rows):
     own = pd.Series(y).groupby(groups).transform("mean")
     assert includes_own_rows(encode_column(100 * own + 7), encode_target(y, "auto"), groups)
     assert includes_own_rows(encode_column(own), encode_target(y, "auto")), "groups are told by their value"
+    assert includes_own_rows(encode_column(7 - own), encode_target(y, "auto"), groups), "a mean of losses falls"
     share = pd.Series(y > 0, dtype=float).groupby(groups).transform("mean")
     assert includes_own_rows(encode_column(share), encode_target(y > 0, "auto"), groups), "shares of a class"
 
@@ -88,7 +89,7 @@ def test_means_of_other_rows_never_count_the_own(rng):
         groups, effect, y = grouped(rng, 5)
         target = encode_target(y, "auto")
         others = effect + rng.normal(size=80) / 5**0.5
-        for column in (effect, others, np.exp(effect)):
+        for column in (effect, others, np.exp(effect), -effect, -others):
             assert not includes_own_rows(encode_column(pd.Series(column[groups])), target, groups)
 
 
