@@ -220,3 +220,10 @@ def test_a_query_of_a_batch_is_a_column(build):
         InvalidTypeError, match=r"`columns` must map names to Series or lists of values, got DataFrame for 'q'"
     ):
         dfjoin.discover_joinable_batch({"q": df}, build({"t": df}), rank="matched")
+
+
+def test_a_column_may_have_the_name_of_an_index(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    frame = pd.DataFrame({"sales": ["a", "b"]})
+    dfjoin.build_lake({"t": frame}, "sales", engine="inline", progress=False)
+    assert find("sales", frame, "sales")["matched"].tolist() == [2]

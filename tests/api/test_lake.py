@@ -233,6 +233,9 @@ class TestOpening:
         assert old.refresh() is old and old.version == 2 and len(old.columns) == 3
         with pytest.raises(InvalidParameterError, match="`version` must be a version that the index has"):
             dfjoin.open_lake(index, version=7)
+        shutil.rmtree(index)
+        dfjoin.build_lake({"other": ROWS}, index, engine="inline", progress=False)
+        assert old.refresh().version == 1 and old.tables["table"].tolist() == ["other"], "an index that was built anew"
 
     def test_no_index(self, tmp_path):
         with pytest.raises(IndexNotFoundError, match="there is no dfjoin index"):

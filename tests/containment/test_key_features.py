@@ -132,6 +132,14 @@ def test_a_measure_of_one_value_refers_to_no_key(build):
     assert {own for _, own, _, _ in names_of(columns, find_key_pairs(columns, 0.9).keys)} == {"room"}
 
 
+def test_a_number_of_one_value_refers_to_no_key_of_texts(build):
+    flats = pd.DataFrame({"flat": list("abcd"), "room": 3})
+    for rooms, expected in (([3, 4, 5], {("flats", "room", "rooms", "room")}), (["3", "4b", "5"], set())):
+        lake = build({"rooms": pd.DataFrame({"room": rooms, "size": [9.5, 8.5, 7.5]}), "flats": flats})
+        columns = LakeColumns(lake.snapshot)
+        assert set(names_of(columns, find_key_pairs(columns, 0.9).keys)) == expected
+
+
 def test_a_role_refers_to_a_row_of_the_own_table_where_each_row_has_it(build):
     numbers = range(100, 140)
     persons = pd.DataFrame({"person_id": numbers, "spouse_id": [n ^ 1 for n in numbers], "code": [*numbers][::-1]})

@@ -299,3 +299,9 @@ def test_values_of_no_type_of_arrow_are_in_a_lake_as_those_of_pandas(tmp_path):
     assert made["polars"] == made["pandas"]
     assert "row" not in str(made["polars"])
     assert "2.5" in str(made["polars"])
+
+
+def test_texts_fill_a_key_of_floats_as_text():
+    own, other = pl.DataFrame({"k": [1.5, 2.0]}), pl.DataFrame({"k": ["1.5", "x"]})
+    made = dfjoin.auto_join(own, other, how="outer", **INDIRECT)
+    assert made["k"].to_list() == ["1.5", "2.0", "x"]

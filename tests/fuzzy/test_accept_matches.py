@@ -80,6 +80,15 @@ def test_matches_are_taken_while_enough_of_them_are_right_by_estimate():
     assert (np.diff(found.errors) >= 0).all()
 
 
+def test_the_curve_says_what_the_first_pairs_would_reach():
+    chances = np.array([0.99] * 20 + [0.7] * 5 + [0.01] * 10)
+    found = accept_matches(problem(evidence(chances.tolist())), MODEL, 0.9)
+    moved = move_odds(chances, odds_shift(chances))
+    right = np.cumsum(moved)
+    expected = np.column_stack([right / moved.sum(), right / np.arange(1, 36)])
+    np.testing.assert_allclose(found.curve, expected, atol=1e-4)
+
+
 def test_nothing_is_joined_where_no_pair_is_likely_enough():
     found = accept_matches(problem(evidence([0.4] * 9)), MODEL, 0.95)
     assert found.chosen.size == 0

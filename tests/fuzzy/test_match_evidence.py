@@ -32,6 +32,13 @@ def test_samples_are_sorted_and_no_larger_than_allowed():
     assert sample.tolist() == draw_sample(MAX_SAMPLE + 50).tolist()
 
 
+@given(st.lists(st.sampled_from([0.0, 0.25, 0.5, 1.0])))
+def test_a_rank_counts_the_wrong_pairs_that_are_at_least_as_alike(wrong):
+    ranks = match_evidence._log_rank(np.sort(np.array(wrong, float)), np.array([0.0, 0.5, 0.6]))
+    expected = [(sum(other >= one for other in wrong) + 1) / (len(wrong) + 1) for one in (0.0, 0.5, 0.6)]
+    np.testing.assert_allclose(np.exp(ranks), expected)
+
+
 def test_the_margin_is_the_distance_to_the_runner_up():
     reference, _, found = gathered(["red foxx"])
     assert reference[found.partners[0]] == "red fox"

@@ -40,7 +40,7 @@ def read(reader, batches, type_, tmp_path):
         [["NA"], ["NA"]],
     ],
 )
-@pytest.mark.parametrize("settings", [SETTINGS, IndexSettings(dayfirst=True)])
+@pytest.mark.parametrize("settings", [SETTINGS, IndexSettings(dayfirst=True), IndexSettings(null_evidence=False)])
 def test_text_has_the_kind_that_it_would_have_if_it_were_indexed(tmp_path, batches, settings):
     same = ("type", "kind", "n_rows", "n_null", "null_spellings", "date_order")
     record, buffer = read(LeftOutColumn(pa.string(), settings), batches, pa.string(), tmp_path)

@@ -117,6 +117,13 @@ def test_ties_of_the_most_frequent_go_to_the_smallest_whatever_the_order():
     assert numbers.tolist() == [9], "numbers tie as numbers, not as text"
 
 
+def test_of_equal_values_the_first_row_tells_the_spelling():
+    for texts in (["1.0", "1.00", "2"], ["1.00", "1.0", "1.000", "2"]):
+        column = pd.Series([decimal.Decimal(text) for text in texts], dtype=object)
+        result = aggregate_column(column, np.zeros(len(texts), np.int64), 1, "most_frequent")
+        assert str(result[0]) == texts[0]
+
+
 def test_most_frequent_keeps_the_dtype():
     codes = np.array([0, 0, 1])
     for column in (

@@ -23,6 +23,7 @@ def found(text, given=None):
         ("fr;a;z\nit;b;z\nfr;c;y\n", (0, 0)),  # texts that come again
         ("r;2019;;2020;\n;in;out;in;out\nx;1;2;3;4\ny;5;6;7;8\n", (0, 2)),
         ("time;temp;hum\n;C;%\n1;2;3\n4;5;6\n", (0, 2)),
+        ("time;temp;hum\n;C;%\n1;2;3\n", (0, 1)),  # one row does not tell what its columns hold
         ("name;n;k\nx;hidden;hidden\ny;1;2\nz;3;4\n", (0, 1)),
         ("party;a;b\nleft;18 (M);19 (B)\nright;4;5\ncentre;6;7\n", (0, 1)),
         ("Owner;Ann\nYear;2020\nday;text;n;k\n1;x;2;3\n2;y;4;5\n", (2, 1)),

@@ -396,6 +396,18 @@ def test_rows_are_counted_where_a_large_right_side_repeats_keys(spark, in_spark)
     assert rows(own.where("n > 1").auto_join(others, on="key")) == rows(want)
 
 
+def test_a_plan_that_leaves_it_open_counts_rows_where_a_large_frame_meets_repeated_keys(spark, monkeypatch):
+    spark_ext.enable(spark)
+    monkeypatch.setattr(spark_join, "_SAMPLE_ROWS", 2)
+    mine, own = pair(spark, key=["a", "b", None], n=[1, 2, 3])
+    theirs, others = pair(spark, key=["b", "c", "a", "a"], m=[1, 2, 3, 4])
+    plan = mine.auto_join(theirs, on="key").attrs["dfjoin"]["plan"]
+    plan["steps"][0] |= {"counted": None, "names": {}}
+    want = mine.auto_join(theirs, plan=plan)
+    assert "right_rows" in want
+    assert rows(own.auto_join(others, plan=plan)) == rows(want)
+
+
 def test_the_sample_decides_where_a_frame_is_large(spark, monkeypatch, example_lake):
     spark_ext.enable(spark)
     monkeypatch.setattr(spark_join, "_SAMPLE_ROWS", 10)

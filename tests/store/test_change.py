@@ -564,3 +564,15 @@ class TestAFileThatBecameUnreadable:
         lake.add(data, **OPTIONS)
         assert lake.info()["skipped"] == [] and lake.table("b.csv")["c"].tolist() == ["p", "s", "t"]
         assert lake.compact(full=True).info()["skipped"] == []
+
+
+def test_a_file_of_another_root_is_no_part_of_a_table_of_its_name(tmp_path):
+    parts, other = tmp_path / "data" / "sales", tmp_path / "sales"
+    parts.mkdir(parents=True)
+    other.mkdir()
+    for number in range(2):
+        frame("p", str(number)).to_parquet(parts / f"part-{number}.parquet")
+    frame("x", "y").to_csv(other / "x.csv", index=False)
+    lake = dfjoin.build_lake(tmp_path / "data", tmp_path / "ix", **OPTIONS)
+    assert names(lake) == ["sales"]
+    assert names(lake.add(other)) == ["sales", "sales/x.csv"]

@@ -90,6 +90,14 @@ def test_a_grid_that_is_full_on_both_sides_shows_no_condition():
     assert not any(" if " in program for program in programs)
 
 
+def test_of_the_conditions_that_the_same_rows_meet_the_shortest_is_taken():
+    rng = random.Random(0)
+    pairs = [(f"Mr {n}", f"k{n}0") for n in numbers(rng)] + [(f"Ms {n}", f"k{n}5") for n in numbers(rng)]
+    found, programs = joined(*shuffled(pairs, 0))
+    assert found == set(pairs)
+    assert all(" contains 'Mr'" in program for program in programs), "not: starts with 'Mr '"
+
+
 def test_each_condition_counts_as_part_of_its_program():
     plain = Program(("a",), (Constant("x"), Extract(0)))
     guarded = Program(("a",), plain.pieces, (Condition(0, "starts", "AB"),))

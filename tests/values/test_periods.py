@@ -109,3 +109,10 @@ def test_a_column_of_periods_has_one_kind_but_for_one_value_in_twenty():
     years = [str(year) for year in range(1900, 1990)]
     assert read_periods(pd.Series([*years, *"abcd"]), is_year=True).granularity == "year", "4 of 94"
     assert read_periods(pd.Series([*years, *"abcdefghij"]), is_year=True) is None, "10 of 100"
+
+
+def test_of_a_column_that_is_known_to_hold_periods_all_is_read_that_is_one():
+    texts = [f"name {i}" for i in range(99)] + ["2020-01"]
+    assert read_periods(pd.Series(texts)) is None
+    found = read_periods(pd.Series(texts), share=0.0)
+    assert found.granularity == "month" and found.is_null.tolist() == [True] * 99 + [False]

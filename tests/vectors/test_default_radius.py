@@ -120,3 +120,10 @@ def test_names_that_share_a_long_phrase_have_a_radius_by_length():
     assert unit == "by_length" and told["strange_pairs"] <= 0.1
     whole = max(step / 100 for step in range(1, 71) if naive(NAMES, columns, step / 100)[0][3] <= 0.1)
     assert told["found"] > naive(NAMES, columns, whole)[0][0] + 0.05
+
+
+def test_texts_that_are_all_short_have_one_radius():
+    columns = columns_of(6, 60)
+    assert max(len(value) for values in columns for value in values) <= 16
+    _, _, unit = choose_radius(NAMES, columns, to_texts([value for values in columns for value in values]), 360)
+    assert unit == "fraction", "no length has a part of it: both radii find as much"
