@@ -249,7 +249,5 @@ def _no_match_text(account: JoinAccount, other: Any, options: JoinOptions) -> st
             f"({len(account.passed_over)}); the first: {account.passed_over[0]['reason']}"
         )
     first = account.passed_over[0]
-    return (
-        f"no acceptable candidate among {len(account.passed_over)}; the first, {first['table'] or 'the other frame'} "
-        f"column {first['column']!r}: {first['reason']}"
-    )
+    columns = f"{first['table']} column {first['column']!r}" if first["table"] else first["column"]
+    return f"no acceptable candidate among {len(account.passed_over)}; the first, {columns}: {first['reason']}"

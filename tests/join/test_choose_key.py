@@ -98,7 +98,42 @@ def test_what_did_not_pass_is_told_best_first():
 
 def test_columns_without_keys_take_no_part():
     constant, flags, lists = ["a", "a"], [True, False], [[1], [2]]
-    assert _choose({"c": constant, "f": flags, "l": lists}, {"c": constant, "f": flags, "l": lists}) == (None, [], [])
+    assert _choose({"f": flags, "l": lists}, {"f": flags, "l": lists}) == (None, [], [])
+    found = _choose({"c": constant}, {"c": constant})
+    assert (found.keys, found.no_keys) == (None, [])
+    assert found.passed_over == [
+        (
+            "c = c",
+            "no key: it has one value, which stands in 2 rows of the other frame; name it by `on` if that is meant",
+        )
+    ]
+
+
+@pytest.mark.parametrize("n_rows", [1, 3])
+@pytest.mark.parametrize("n_others", [1, 4])
+def test_a_column_of_one_value_is_the_key_if_one_row_of_its_namesake_has_it(n_rows, n_others):
+    customers = pd.DataFrame(
+        {"customer": ["Ada", "Bob", "Cem", "Dag"][:n_others], "town": ["p", "q", "r", "s"][:n_others]}
+    )
+    orders = pd.DataFrame({"customer": ["Ada"] * n_rows, "amount": [1.5, 2.5, 3.5][:n_rows]})
+    assert _choose(orders, customers).keys == (["customer"], ["customer"])
+    assert _choose(orders, customers.rename(columns={"customer": "owner"})).keys is None
+    joined = orders.auto_join(customers)
+    pd.testing.assert_frame_equal(joined, orders.merge(customers))
+
+
+def test_a_column_of_one_value_is_no_key_beside_another_one_nor_as_a_part_of_a_name():
+    left = {"year": [2020, 2020], "code": ["abcd", "efgh"]}
+    assert _choose(left, {"year": [2019, 2020], "code": ["abcd", "efgh"]}).keys == (["code"], ["code"])
+    person = {"first_name": ["Ann"], "last_name": ["Lee"]}
+    found = _choose(person, {"first_name": ["Bob", "Cem"], "last_name": ["Lee", "Kay"]})
+    assert found.keys is None and "the rest differs" in dict(found.passed_over)["last_name = last_name"]
+
+
+def test_the_report_says_that_the_other_frame_has_one_value():
+    left, right = {"code": ["abcd", "efgh", "ijkl"]}, {"code": ["abcd"]}
+    found = _choose(left, right)
+    assert found.keys is None and "the other frame has one value of it" in dict(found.passed_over)["code = code"]
 
 
 def test_a_key_stands_in_one_row_of_one_side():

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from dfjoin.errors import InvalidParameterError
 from dfjoin.join.keys import KeyColumns
-from dfjoin.join.relation.joint_key import SharedPair, find_joint_key
+from dfjoin.join.relation.joint_key import SharedPair, find_joint_key, pairs_of_one_value
 from dfjoin.join.relation.key_evidence import (
     is_row_number,
     one_sided,
@@ -57,7 +57,8 @@ def choose_equal_keys(left: KeyColumns, right: KeyColumns, threshold: float) -> 
     columns of the same rows agree (`key_evidence.rows_agree`). The others are ranked by containment, then shared
     values, then by whether their names agree, then by whether the right column is a key. Where the best one is no key
     of the right frame, there is none, or it holds parts of names, two or three columns may be
-    (`joint_key.find_joint_key`).
+    (`joint_key.find_joint_key`). Where there is none, a column of one value, as in a frame of one row, is the
+    key if its namesake has the value in one row.
 
     Parameters
     ----------
@@ -75,6 +76,57 @@ def choose_equal_keys(left: KeyColumns, right: KeyColumns, threshold: float) -> 
         If the two best pairs are equally good, and other rows meet by either.
     """
     shared = _shared_pairs(left, right)
+    scored, passed, no_keys = _scored(left, right, shared, threshold)
+    notes = [(columns, reason) for _, columns, reason in passed[:_MAX_NOTES]]
+    single = (scored[0][1].label, scored[0][2].label) if scored else None
+    if not scored or not scored[0][2].is_unique or is_part_of_name(scored[0][1].name, (own.name for own, *_ in shared)):
+        joint = find_joint_key(left, right, shared, single, threshold)
+        if joint.labels is not None:
+            parts = {f"{own} = {theirs}" for own, theirs in zip(*joint.labels, strict=True)}
+            return EqualKeys(joint.labels, [note for note in notes if note[0] not in parts], no_keys)
+        if single is not None and joint.reason:
+            notes.insert(0, (f"{single[0]} = {single[1]}", f"{joint.reason}; name it by `on` if that is meant"))
+            return EqualKeys(None, notes, [*no_keys, single])
+    if not scored:
+        ones, reasons = _ones_of_one_row(left, right)
+        scored, passed, _ = _scored(left, right, ones, threshold)
+        single = (scored[0][1].label, scored[0][2].label) if scored else None
+        notes = [*reasons, *((columns, reason) for _, columns, reason in passed), *notes][:_MAX_NOTES]
+    tied = [pair for rank, *pair in scored if rank == scored[0][0]]
+    rival = next((pair for pair in tied[1:] if not _meet_alike(tied[0], pair)), None)
+    if rival is not None:
+        pairs = " and ".join(f"{own.label!r} = {theirs.label!r}" for own, theirs, _ in (tied[0], rival))
+        raise InvalidParameterError(
+            f"`on` must be given: {pairs} join equally well (containment {scored[0][0][0]:.3f}); "
+            "pass `on` and `right_on`"
+        )
+    return EqualKeys(None if single is None else ([single[0]], [single[1]]), notes, no_keys)
+
+
+def _ones_of_one_row(left: KeyColumns, right: KeyColumns) -> tuple[list[SharedPair], list[tuple[str, str]]]:
+    """Return the columns of one value that one row of the other frame has, and why other columns are no key."""
+    found = []
+    reasons = [
+        (own, theirs, "the other frame has one value of it")
+        for theirs, own, _ in pairs_of_one_value(right, left.candidates())
+    ]
+    names = [[column.name for column in (*side.candidates(), *side.constants())] for side in (left, right)]
+    for own, theirs, numbers in pairs_of_one_value(left, (*right.candidates(), *right.constants())):
+        n_rows = int(theirs.values.row_counts()[numbers[0]])
+        if n_rows > 1:
+            reasons.append((own, theirs, f"it has one value, which stands in {n_rows:,} rows of the other frame"))
+        elif is_part_of_name(own.name, names[0]) and is_part_of_name(theirs.name, names[1]):
+            reasons.append((own, theirs, "it is a part of a name, of which the rest differs"))
+        else:
+            found.append((own, theirs, numbers))
+    ending = "name it by `on` if that is meant"
+    return found, [(f"{own.name} = {theirs.name}", f"no key: {why}; {ending}") for own, theirs, why in reasons]
+
+
+def _scored(
+    left: KeyColumns, right: KeyColumns, shared: Sequence[SharedPair], threshold: float
+) -> tuple[list[tuple[Any, ...]], list[tuple[float, str, str]], list[tuple[Any, Any]]]:
+    """Return the pairs that may be a key, the best first, those that are none with the reason, and repeated ones."""
     scored: list[tuple[Any, ...]] = []
     passed = []
     no_keys = []
@@ -96,26 +148,8 @@ def choose_equal_keys(left: KeyColumns, right: KeyColumns, threshold: float) -> 
             has_equal_name = own.name.casefold() == theirs.name.casefold()
             scored.append(((containment, matched, has_equal_name, theirs.is_unique), own, theirs, tokens))
     passed.sort(key=lambda item: -item[0])
-    notes = [(columns, reason) for _, columns, reason in passed[:_MAX_NOTES]]
     scored.sort(key=lambda item: item[0], reverse=True)
-    single = (scored[0][1].label, scored[0][2].label) if scored else None
-    if not scored or not scored[0][2].is_unique or is_part_of_name(scored[0][1].name, (own.name for own, *_ in shared)):
-        joint = find_joint_key(left, right, shared, single, threshold)
-        if joint.labels is not None:
-            parts = {f"{own} = {theirs}" for own, theirs in zip(*joint.labels, strict=True)}
-            return EqualKeys(joint.labels, [note for note in notes if note[0] not in parts], no_keys)
-        if single is not None and joint.reason:
-            notes.insert(0, (f"{single[0]} = {single[1]}", f"{joint.reason}; name it by `on` if that is meant"))
-            return EqualKeys(None, notes, [*no_keys, single])
-    tied = [pair for rank, *pair in scored if rank == scored[0][0]]
-    rival = next((pair for pair in tied[1:] if not _meet_alike(tied[0], pair)), None)
-    if rival is not None:
-        pairs = " and ".join(f"{own.label!r} = {theirs.label!r}" for own, theirs, _ in (tied[0], rival))
-        raise InvalidParameterError(
-            f"`on` must be given: {pairs} join equally well (containment {scored[0][0][0]:.3f}); "
-            "pass `on` and `right_on`"
-        )
-    return EqualKeys(None if single is None else ([single[0]], [single[1]]), notes, no_keys)
+    return scored, passed, no_keys
 
 
 def _meet_alike(some: Sequence[Any], other: Sequence[Any]) -> bool:

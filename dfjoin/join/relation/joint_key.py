@@ -122,7 +122,7 @@ def find_joint_key(
     year of opening is not the year of its sales. If texts of the same name stand on both sides and their combinations
     do not, a single column that is a key on neither side is none either. O(rows × combinations of 8 parts).
     """
-    shared = [*shared, *_constant_pairs(left, right)]
+    shared = [*shared, *pairs_of_one_value(left, right.candidates())]
     parts = _parts(shared, threshold)
     alone = next((part for part in parts if (part.own.label, part.theirs.label) == single), None)
     is_right_key = alone is not None and _joined(left, right, (alone,)).is_right_key
@@ -171,9 +171,9 @@ def _choices(parts: Sequence[_KeyPart], size: int, key: _JointRows | None) -> It
     return ((*key.parts, part) for part in parts if all(part is not own for own in key.parts))
 
 
-def _constant_pairs(left: KeyColumns, right: KeyColumns) -> list[SharedPair]:
-    """List the columns of one value and their namesakes on the right that have it."""
-    names = {theirs.name.casefold(): theirs for theirs in right.candidates()}
+def pairs_of_one_value(left: KeyColumns, others: Iterable[QueryColumn]) -> list[SharedPair]:
+    """List the columns of one value and their namesakes among columns of the right frame that have it."""
+    names = {theirs.name.casefold(): theirs for theirs in others}
     pairs = [(own, names[own.name.casefold()]) for own in left.constants() if own.name.casefold() in names]
     numbered = [(own, theirs, Vocabulary(theirs.values).codes_of(own.values)) for own, theirs in pairs]
     return [(own, theirs, numbers) for own, theirs, numbers in numbered if (numbers >= 0).all()]
