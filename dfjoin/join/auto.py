@@ -243,7 +243,8 @@ def _no_match_text(account: JoinAccount, other: Any, options: JoinOptions) -> st
     if all(not passed["column"] for passed in account.passed_over):
         if not is_pandas(other):
             n_passed, first = len(account.passed_over), account.passed_over[0]["reason"]
-            return f"{_nothing_text(other, options)}; passed over: {n_passed}, the first: {first}"
+            nothing = "no column that can be a key shares a value with a candidate"
+            return f"{nothing}; passed over: {n_passed}, the first: {first}"
         return (
             "no columns of the two frames share enough values, and none of the relations that were tried was accepted "
             f"({len(account.passed_over)}); the first: {account.passed_over[0]['reason']}"

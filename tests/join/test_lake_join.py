@@ -23,6 +23,14 @@ def test_rules_for_columns_of_one_of_several_tables(build):
     assert {"area", "pop"} <= set(wide)
 
 
+def test_a_column_of_one_value_is_told_to_be_no_key_unless_it_is_named(build):
+    lake = build({"t": pd.DataFrame({"country": ["Peru", "Chad", "Mali"], "area": [1.5, 2.5, 3.5]})})
+    df = pd.DataFrame({"country": ["Peru", "Peru"]})
+    with pytest.warns(DfjoinWarning, match="the first: column 'country' as a key: it has one value; name it by `on`"):
+        assert list(dfjoin.auto_join(df, lake)) == ["country"]
+    assert dfjoin.auto_join(df, lake, on="country")["area"].tolist() == [1.5, 1.5]
+
+
 @pytest.mark.parametrize("is_picked", [False, True])
 def test_a_rule_for_a_column_that_no_joined_table_has_is_an_error(build, is_picked):
     lake = build({"t": pd.DataFrame({"country": ["Peru", "Chad", "Mali"], "area": [1.5, 2.5, 3.5]})})

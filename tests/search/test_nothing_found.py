@@ -64,6 +64,6 @@ def test_a_column_that_is_no_key_hides_no_other_reason(lake):
     df = pd.DataFrame({"a": ["Mars", "Venus", "Pluto"], "n": [1, 2, 3]})
     with pytest.warns(DfjoinWarning, match="^`tables` 'land' matches no table of the lake; did you mean 'lands'"):
         df.auto_join(lake, tables="land")
-    text = "no candidate shares a value with the frame; passed over: 1, the first: column 'n' as a key: it is a serial"
+    text = "no column that can be a key shares a value with a candidate; passed over: 1, the first: column 'n' as a key: it is a serial"
     with pytest.warns(DfjoinWarning, match=f"^{text}"):
         df.auto_join(lake)

@@ -196,6 +196,9 @@ def join_lake(df: pd.DataFrame, snapshot: Snapshot, options: JoinOptions) -> Joi
             if len(account.joined) < (1 if is_every_column else options.k):
                 rows = candidates.look_at_periods(ranking.search_periods())
                 account, _ = _join_some(account, candidates, rows, settled)
+            if is_every_column and not account.joined:
+                one = "it has one value; name it by `on` if that is meant"
+                reasons |= {query.name: one for query in left.constants() if query.name not in reasons}
             for name, reason in reasons.items():
                 account = account.pass_over("", "", f"column {name!r} as a key: {reason}")
             return account
