@@ -53,3 +53,9 @@ def test_a_tolerance_that_is_met_exactly_is_met():
     assert {(*line.left, *line.right) for line in found if line.is_same} == {(0, 0)}
     farther = numbers([np.nextafter(farthest, 1), 5003])
     assert not any(line.is_same for line in search_lines(source, farther, np.random.default_rng(0), is_known=True))
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("sides", [(2, 100), (100, 2)])
+def test_two_numbers_have_no_line_through_three(sides):
+    assert max(line.left.size for line in lines(*(np.arange(1.0, n + 1) for n in sides), 1.0)) == 2

@@ -111,6 +111,8 @@ def _guesses(source: SortedNumbers, target: SortedNumbers, rng: np.random.Genera
         pairs = _alike(own, theirs, min(error, 0.01))
         scale = y[pairs[1], 1] / x[pairs[0], 1]
         yield _followed(source, target, x[pairs[0], 0], scale, np.zeros(scale.size), (cost, 1))
+        if min(n, m) < 3:
+            return
         x, y = _stretches(source, 3, rng), _stretches(target, 3, None)
         own = (x[:, 1] - x[:, 0]) / (x[:, 2] - x[:, 0])
         gaps = y[:, 2] - y[:, 0]
