@@ -13,6 +13,7 @@ from dfjoin.join.aggregate import object_kind
 from dfjoin.join.keys import KeyColumns
 from dfjoin.join.options import RELATION_OPTIONS, JoinOptions, refuse_options
 from dfjoin.join.plan import JoinStep, json_label
+from dfjoin.join.relation.frame_relation import own_labels
 from dfjoin.join.relation.period_keys import dates_of, key_part
 from dfjoin.join.rows.dated_rows import DatedKeys, every_row
 from dfjoin.join.rows.report import JoinAccount
@@ -144,9 +145,9 @@ def _asof_keys(left: KeyColumns, right: KeyColumns, options: JoinOptions, *, is_
         raise InvalidParameterError(
             '`on` must be given for how="asof" between two frames: the keys, and last the column of dates'
         )
-    labels = list(options.on) if isinstance(options.on, list) else [options.on]
-    right_on = labels if options.right_on is None else options.right_on
-    theirs = list(right_on) if isinstance(right_on, list) else [right_on]
+    labels = own_labels(left.frame, options.on, "on")
+    right_on, argument = (options.on, "on") if options.right_on is None else (options.right_on, "right_on")
+    theirs = own_labels(right.frame, right_on, argument)
     if len(labels) != len(theirs):
         raise InvalidParameterError(f"`right_on` must name as many columns as `on` ({len(labels)}), got {len(theirs)}")
     _checked_dates(left, labels, "on", is_known=is_known)

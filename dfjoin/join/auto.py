@@ -73,7 +73,10 @@ def _with_index(result: pd.DataFrame, df: pd.DataFrame, levels: list[Any]) -> pd
 
     They become the index where rows of the other side have made a new one.
     """
-    return result.drop(columns=levels) if result.index.names == df.index.names else result.set_index(levels)
+    if result.index.names == df.index.names:
+        return result.drop(columns=levels)
+    names = [label[0] if result.columns.nlevels > 1 else label for label in levels]
+    return result.set_index(levels).rename_axis(index=names)
 
 
 def join_held(df: pd.DataFrame, other: Any, options: JoinOptions) -> tuple[pd.DataFrame, JoinAccount]:

@@ -76,6 +76,8 @@ def column_position(df: pd.DataFrame, name: Any, argument: str) -> int:
     if isinstance(position, int):
         return position
     count = len(range(df.shape[1])[position]) if isinstance(position, slice) else int(np.count_nonzero(position))
+    if count == 1:
+        return range(df.shape[1])[position][0] if isinstance(position, slice) else int(np.argmax(position))
     if df.columns.nlevels > 1:
         raise InvalidParameterError(
             f"`{argument}` must name one column, but {show(name)} stands for {count} columns of a header with "
@@ -96,7 +98,7 @@ def name_columns_of(frame: pd.DataFrame, names: list[str]) -> None:
 def _hint(df: pd.DataFrame, name: Any) -> str:
     """Say where a name is that is no column, or which are near: a level of the index is one after ``reset_index``.
 
-    Levels are columns where keys are sought (`with_levels`); not under a header of several levels, nor for features.
+    Levels are columns where keys are sought (`with_levels`), not for features.
     """
     is_level = isinstance(name, Hashable) and name is not None and any(name == level for level in df.index.names)
     if is_level:
@@ -341,17 +343,17 @@ def frame_to_table(df: pd.DataFrame) -> pa.Table:
 def with_levels(df: pd.DataFrame) -> pd.DataFrame:
     """Return a frame with the named levels of its index as columns before its own; the index stays.
 
-    A level with the name of a column stays in the index alone; so do all where the header has several levels, or two
-    levels have one name. The frame itself where no level becomes a column.
+    A level with the name of a column stays in the index alone; so do all where two levels have one name. In a header
+    of several levels the name is followed by empty texts, as ``reset_index`` writes it. The frame itself where no level
+    becomes a column.
     """
-    if df.columns.nlevels > 1:
-        return df
     levels = [level for level in _named_levels(df) if level.name not in df.columns]
     if not levels or len({level.name for level in levels}) < len(levels):
         return df
     df = df.copy(deep=False)
+    empty = [""] * (df.columns.nlevels - 1)
     for position, level in enumerate(levels):
-        df.insert(position, level.name, level)
+        df.insert(position, (level.name, *empty) if empty else level.name, level)
     return df
 
 

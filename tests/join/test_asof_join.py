@@ -201,3 +201,12 @@ def test_types_follow_from_all_rows_and_not_from_those_that_are_the_latest_of_so
     assert dtypes[0] == dtypes[1]
     alone = sales.auto_join(prices[:2], on=["shop", "day"], how="asof")["open"]
     assert alone.dtype == "boolean" and alone.tolist() == [True, pd.NA]
+
+
+def test_keys_and_dates_under_a_header_of_several_levels():
+    days = pd.to_datetime(["2024-01-05", "2024-01-09"])
+    left = pd.DataFrame({"shop": ["a", "b"], "day": days, "v": [1, 2]})
+    right = pd.DataFrame({"shop": ["a", "b", "b"], "day": pd.to_datetime(["2024-01-01", "2024-01-02", "2024-01-08"])})
+    prices = right.assign(price=[1.5, 2.5, 3.5]).groupby(["shop", "day"]).agg({"price": ["max"]})
+    expected = pd.merge_asof(left, right.assign(p=[1.5, 2.5, 3.5]), on="day", by="shop")["p"].tolist()
+    assert left.auto_join(prices, on=["shop", "day"], how="asof")["price max"].tolist() == expected

@@ -360,6 +360,10 @@ def test_a_plan_says_what_share_of_new_rows_it_explains_and_warns_when_that_fall
     assert again["n"].notna().sum() == 6
 
 
+def _sorted(frame):
+    return frame.sort_values("land").reset_index(drop=True)
+
+
 class TestLevelsOfTheIndex:
     """A named level of the index is a key like a column; the oracle is the same join after ``reset_index``."""
 
@@ -411,10 +415,23 @@ class TestLevelsOfTheIndex:
             pd.testing.assert_frame_equal(df.auto_join(other), expected)
         assert expected["area"].notna().all()
 
+    @pytest.mark.parametrize("how", ["left", "inner", "right", "outer"])
+    @pytest.mark.parametrize("on", ["land", None])
+    @pytest.mark.parametrize("is_reset", [False, True])
+    def test_under_a_header_of_several_levels(self, how, on, is_reset):
+        lands = pd.DataFrame({"land": ["laos", "peru", "fiji", "chad", "mali"], "w": [1.5, 2.5, 3.5, 4.5, 5.5]})
+        grouped = self.PANEL.groupby("land").agg({"v": ["sum", "max"]})
+        flat = grouped.set_axis(["v sum", "v max"], axis=1).reset_index()
+        grouped = grouped.reset_index() if is_reset else grouped
+        expected = lands.merge(flat, how=how, on="land")
+        wide = lands.auto_join(grouped, on=on, how=how)
+        pd.testing.assert_frame_equal(_sorted(wide), _sorted(expected), check_dtype=False)
+        wide = grouped.auto_join(lands, on=on, how=how)
+        wide = wide.set_axis([" ".join(filter(None, label)) for label in wide.columns], axis=1)
+        wide = wide if is_reset else wide.reset_index()
+        pd.testing.assert_frame_equal(_sorted(wide), _sorted(flat.merge(lands, how=how, on="land")), check_dtype=False)
+
     def test_names_that_do_not_tell_one_level_are_no_keys(self):
-        df = pd.DataFrame([[1], [2]], pd.Index(LAND[:2], name="land"), pd.MultiIndex.from_tuples([("x", "a")]))
-        with pytest.raises(DfjoinError, match=r"'land'; it is a level of the index: pass df\.reset_index"):
-            df.auto_join(pd.DataFrame({"land": LAND, "w": range(3)}), on="land")
         twice = pd.MultiIndex.from_arrays([LAND, LAND[::-1]], names=["land", "land"])
         with pytest.raises(DfjoinError, match=r"'land'; it is a level of the index: pass df\.reset_index"):
             pd.DataFrame({"v": range(3)}, twice).auto_join(pd.DataFrame({"land": LAND, "w": range(3)}), on="land")

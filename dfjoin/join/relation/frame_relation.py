@@ -202,15 +202,16 @@ def named_keys(df: pd.DataFrame, other: pd.DataFrame, options: JoinOptions) -> K
         if right_on is not None:
             raise InvalidParameterError("`on` must be given together with `right_on`")
         return None
-    labels = _labels(df, on, "on")
-    right_labels = labels if right_on is None else _labels(other, right_on, "right_on")
+    labels = own_labels(df, on, "on")
     if right_on is None:
-        missing = [label for label in right_labels if label not in other.columns]
+        named = on if isinstance(on, list) else [on]
+        missing = [label for label in named if label not in other.columns]
         if missing:
             raise ColumnNotFoundError(
                 f"`on` must name columns of both frames when `right_on` is not given; the other frame has "
                 f"{shortlist(other.columns)}, not {missing[0]!r}: pass `right_on`"
             )
+    right_labels = own_labels(other, on if right_on is None else right_on, "on" if right_on is None else "right_on")
     if len(labels) != len(right_labels) and options.transform is False:
         raise InvalidParameterError(
             f"`right_on` must name as many columns as `on` ({len(labels)}), got {len(right_labels)}; a program may "
@@ -224,14 +225,12 @@ def named_keys(df: pd.DataFrame, other: pd.DataFrame, options: JoinOptions) -> K
     return labels, right_labels
 
 
-def _labels(df: pd.DataFrame, on: Any, argument: str) -> list[Any]:
-    """Return the key columns that `on` names, checked."""
+def own_labels(df: pd.DataFrame, on: Any, argument: str) -> list[Any]:
+    """Return the key columns that `on` names, checked; a name may stand for the one column below it."""
     labels = list(on) if isinstance(on, list) else [on]
     if not labels:
         raise InvalidParameterError(f"`{argument}` must name at least one column, got an empty list")
-    for label in labels:
-        column_position(df, label, argument)
-    return labels
+    return [df.columns[column_position(df, label, argument)] for label in labels]
 
 
 def are_enough(left: KeyColumns, right: KeyColumns, keys: KeyLabels, is_named: bool, options: JoinOptions) -> bool:
