@@ -53,7 +53,7 @@ class KeyColumns:
         self._values: dict[tuple[int, int | None, bool | None], ValueSet] = {}
         self._queries: dict[int, QueryColumn] = {}
         self._indexes: dict[tuple[tuple[int, ...], int | None, bool | None], KeyIndex] = {}
-        self._candidates: list[QueryColumn] | None = None
+        self._keys: list[QueryColumn] | None = None
         self._chosen: dict[Callable[[QueryColumn], bool], list[QueryColumn]] = {}
 
     def position(self, label: Any) -> int:
@@ -102,9 +102,7 @@ class KeyColumns:
 
     def candidates(self) -> list[QueryColumn]:
         """Return the columns that can be keys: text, integers or dates with two values or more."""
-        if self._candidates is None:
-            self._candidates = [query for query in self._queries_of_keys() if query.profile.is_indexable]
-        return self._candidates
+        return [query for query in self._queries_of_keys() if query.profile.is_indexable]
 
     def candidates_that(self, wanted: Callable[[QueryColumn], bool]) -> list[QueryColumn]:
         """Return the columns that can be keys for which a function holds: asked once, not for each pair of columns."""
@@ -117,6 +115,8 @@ class KeyColumns:
         return [query for query in self._queries_of_keys() if query.profile.cardinality == 1]
 
     def _queries_of_keys(self) -> list[QueryColumn]:
+        if self._keys is not None:
+            return self._keys
         found = []
         for position in range(self.frame.shape[1]):
             try:
@@ -124,7 +124,8 @@ class KeyColumns:
                     found.append(self.query(position))
             except InvalidTypeError:
                 continue
-        return [query for query in found if query.profile.kind in INDEXED_KINDS]
+        self._keys = [query for query in found if query.profile.kind in INDEXED_KINDS]
+        return self._keys
 
     def query(self, position: int) -> QueryColumn:
         """Return a column as a search has it."""

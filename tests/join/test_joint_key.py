@@ -147,6 +147,25 @@ def test_a_city_of_another_state_gets_nothing_where_the_right_frame_has_each_nam
         _same_as_merge(joined, left, right, names, names)
 
 
+@pytest.mark.parametrize("state", ["Colorado", "Ohio"])
+def test_a_city_of_another_state_gets_nothing_where_one_frame_has_the_rows_of_one_state(state):
+    names = ["city", "state"]
+    cities = pd.DataFrame(CITIES, columns=names).assign(people=np.arange(8) * 1.5)
+    own = pd.DataFrame([(city, state) for city, _ in CITIES[1:3] + CITIES[7:] + [("Boulder", "")]], columns=names)
+    for left, right in ((own, cities), (pd.concat([cities, cities[:2].assign(state="x")]), own.assign(sales=2.5))):
+        joined = left.auto_join(right, threshold=0.1)
+        assert _keys(joined) == (names, names)
+        _same_as_merge(joined, left, right, names, names)
+
+
+def test_a_state_that_is_written_otherwise_tells_nothing_of_its_cities():
+    right = pd.DataFrame(CITIES, columns=["city", "state"]).assign(people=np.arange(8) * 1.5)
+    left = pd.DataFrame({"city": ["Aurora", "Denver"], "state": "CO"})
+    joined = left.auto_join(right)
+    assert _keys(joined) == (["city"], ["city"])
+    assert joined["people"].tolist() == [3.0, 10.5]
+
+
 def test_a_key_that_is_no_part_of_a_name_stays_alone_where_an_attribute_differs():
     names = ["company", "state"]
     right = pd.DataFrame(CITIES, columns=names).assign(people=np.arange(8) * 1.5)

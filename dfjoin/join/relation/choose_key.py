@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from dfjoin.errors import InvalidParameterError
 from dfjoin.join.keys import KeyColumns
-from dfjoin.join.relation.joint_key import SharedPair, find_joint_key, pairs_of_one_value
+from dfjoin.join.relation.joint_key import SharedPair, constant_pairs, find_joint_key, pairs_of_one_value
 from dfjoin.join.relation.key_evidence import (
     is_row_number,
     one_sided,
@@ -79,6 +79,7 @@ def choose_equal_keys(left: KeyColumns, right: KeyColumns, threshold: float) -> 
     scored, passed, no_keys = _scored(left, right, shared, threshold)
     notes = [(columns, reason) for _, columns, reason in passed[:_MAX_NOTES]]
     single = (scored[0][1].label, scored[0][2].label) if scored else None
+    shared += constant_pairs(left, right)
     if not scored or not scored[0][2].is_unique or is_part_of_name(scored[0][1].name, (own.name for own, *_ in shared)):
         joint = find_joint_key(left, right, shared, single, threshold)
         if joint.labels is not None:

@@ -96,7 +96,7 @@ def find_joint_key(
     ----------
     left, right : KeyColumns
     shared : sequence of SharedPair
-        All pairs of columns that share a value.
+        All pairs of columns that share a value, those of `constant_pairs`, too.
     single : tuple or None
         Labels of the pair that is the best key of one column; the joint key has to contain it.
     threshold : float
@@ -115,14 +115,13 @@ def find_joint_key(
     both frames have stands in one row of the right frame (or of the left one, where there is no key of one column).
     That their values stand together in rows is evidence, 10 bits and more beyond what independent columns give; where
     every combination occurs, as in a panel of countries and years, equal columns are all that can be known, and these
-    must not meet in two orders. A column of the left frame that has one value, as when the rows of one country were
-    chosen, is a part with its namesake if that has the value, too: the rows of other countries are of other things.
+    must not meet in two orders. A column of one frame that has one value, as when the rows of one country were chosen,
+    is a part with its namesake if that has the value, too: the rows of other countries are of other things.
 
     With a key of one column that the left frame has once, further columns need the same name or hold texts: a shop's
     year of opening is not the year of its sales. If texts of the same name stand on both sides and their combinations
     do not, a single column that is a key on neither side is none either. O(rows × combinations of 8 parts).
     """
-    shared = [*shared, *pairs_of_one_value(left, right.candidates())]
     parts = _parts(shared, threshold)
     alone = next((part for part in parts if (part.own.label, part.theirs.label) == single), None)
     is_right_key = alone is not None and _joined(left, right, (alone,)).is_right_key
@@ -177,6 +176,15 @@ def pairs_of_one_value(left: KeyColumns, others: Iterable[QueryColumn]) -> list[
     pairs = [(own, names[own.name.casefold()]) for own in left.constants() if own.name.casefold() in names]
     numbered = [(own, theirs, Vocabulary(theirs.values).codes_of(own.values)) for own, theirs in pairs]
     return [(own, theirs, numbers) for own, theirs, numbers in numbered if (numbers >= 0).all()]
+
+
+def constant_pairs(left: KeyColumns, right: KeyColumns) -> list[SharedPair]:
+    """List the columns of one value, on either side, with their namesakes on the other side that have it."""
+    turned = [(own, theirs) for theirs, own, _ in pairs_of_one_value(right, left.candidates())]
+    return [
+        *pairs_of_one_value(left, right.candidates()),
+        *((own, theirs, Vocabulary(theirs.values).codes_of(own.values)) for own, theirs in turned),
+    ]
 
 
 def _parts(shared: Sequence[SharedPair], threshold: float) -> list[_KeyPart]:
