@@ -65,6 +65,16 @@ def test_a_table_that_has_the_year_of_all_rows_for_others_is_not_joined_without_
     assert "too few pairs of land and year stand in one row of it" in str(dfjoin.report(wide))
 
 
+def test_a_number_that_is_the_year_of_all_rows_under_another_header_tells_nothing(build):
+    panel = pd.DataFrame([(land, year) for land in LANDS for year in range(2000, 2010)], columns=["land", "year"])
+    panel = panel.assign(staff=[1960 + 7 * i % 50 for i in range(60)], speed=np.arange(60) * 1.37)
+    assert 1995 in set(panel["staff"])
+    df = pd.DataFrame({"land": LANDS, "year": 1995, "spent": np.arange(6) * 0.71})
+    wide = dfjoin.auto_join(df, build({"figures": panel}))
+    assert joined(wide) == [(("land",), "figures")]
+    assert wide["speed"].tolist() == pytest.approx(panel.groupby("land")["speed"].mean()[LANDS].tolist())
+
+
 def test_a_pair_that_the_table_has_several_times_is_the_key_where_no_column_is_one_alone(build):
     names, one, other = TASKS["city and state"]
     table = pd.DataFrame({"city": one * 2, "state": other * 2, "speed": np.arange(2 * len(one)) * 1.5})

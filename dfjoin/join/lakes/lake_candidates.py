@@ -144,6 +144,7 @@ class LakeCandidates:
         self._looked_at: set[str] = set()
         self._joined: set[str] = set()
         self._apart: dict[str, str] = {}
+        self._names: list[str] = []
         self._useless: dict[Any, KeyColumns] = {}
         self._extended: dict[RowName, Any] = {}
         self._contexts: dict[RowName, SearchContext] = {}
@@ -198,7 +199,7 @@ class LakeCandidates:
         Tables that hold both columns, and not in the same rows, are not joined by one of them.
         """
         key = find_key_of_two(left, rows, self._context, self.options)
-        self._apart = key.is_apart
+        self._apart, self._names = key.is_apart, list(map(str, left.frame.columns))
         rows = [(row, found.context) for found in key.found for row in rows_of(found)]
         self._contexts |= {name_of_row(row): context for row, context in rows}
         return [row for row, _ in rows]
@@ -232,7 +233,7 @@ class LakeCandidates:
         if row.score < least:
             why = "accidental, chance explains the shared values" if row.accidental else f"a {row.verdict} candidate"
             return f"score {row.score:.2f} is below min_score {least:g}: {why}; pass min_score=0 if it is meant"
-        if row.table in self._apart and not (_is_unique(row) and not is_part_of_name(row.query_column, self.queries)):
+        if row.table in self._apart and not (_is_unique(row) and not is_part_of_name(row.query_column, self._names)):
             return f"{self._apart[row.table]}: name the key with `on` if it is meant"
         if row.usefulness < self.least_useful:
             return (

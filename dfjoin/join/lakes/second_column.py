@@ -214,10 +214,9 @@ def _tables_of_pairs(
             name for name in order if name in own or specific.get(name) in known or table in constants.get(name, ())
         ]
         for one, other in combinations(held, 2):
-            if (one in constants and other in constants) or not _is_whole((one, other), keyed.get(table, ())):
-                continue
             columns = [own[name].column if name in own else None for name in (one, other)]
-            if columns[0] != columns[1]:
+            # of two constants, or two that headers alone tell, neither has a column here
+            if columns[0] != columns[1] and _is_whole((one, other), keyed.get(table, ())):
                 found.setdefault((one, other), {})[table] = useful
     return found
 
