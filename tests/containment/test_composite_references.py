@@ -5,6 +5,9 @@ import pandas as pd
 import pytest
 
 import dfjoin
+from dfjoin.containment.composite_references import CompositeReference, reference_features
+from dfjoin.containment.key_features import KEY_FEATURES
+from dfjoin.containment.lake_columns import LakeColumns
 
 EDGES = ["table", "column", "key_table", "key_column"]
 
@@ -78,6 +81,21 @@ def test_parts_that_refer_to_other_keys_do_not_belong_together(build, frames):
     found = edges_of(build(frames | {"rival_teams": rivals}))
     assert ("games", "rival_team_id", "rival_teams", "id") in found and ("clubs", "team_id", "teams", "id") in found
     assert not any(" + " in column for _, column, _, _ in found)
+
+
+def test_of_keys_that_are_named_alike_the_smallest_is_the_closest(build, frames):
+    rest = frames["clubs"][["team_id", "year"]]
+    lake = build(frames | {"rosters": rest[:-20]})
+    columns = LakeColumns(lake.snapshot)
+    number = {columns.name(i): i for i in range(len(columns.kind))}
+    names = "team_id", "year"
+    left = tuple(number["games", name] for name in names)
+    references = [
+        CompositeReference(left, tuple(number[table, name] for name in names), 100, 100, n, True, False)
+        for table, n in (("clubs", len(rest)), ("rosters", len(rest) - 20))
+    ]
+    is_closest = reference_features(columns, references)[:, KEY_FEATURES.index("is_closest")]
+    assert is_closest.tolist() == [0, 1]
 
 
 def test_a_table_that_cannot_be_read_is_left_out_with_a_warning(tmp_path, frames):

@@ -69,6 +69,15 @@ class TestZeroPadding:
         with pytest.raises(AssertionError, match="spelled anew"):
             find([501, 2134], codes)
 
+    def test_values_of_the_full_width_are_no_reason_to_look_for_zeros(self, build):
+        """Each of five short numbers is a code of some column, and no column has two of them."""
+        values = list(range(10000, 10030))
+        codes = {f"t{i}": pd.DataFrame({"c": [f"0000{i}", "x"]}) for i in range(1, 6)}
+        lake = build(codes | {"codes": pd.DataFrame({"code": [str(value) for value in values]})})
+        hits = find([*values, 1, 2, 3, 4, 5], lake)
+        assert hits[["table", "matched"]].values.tolist() == [["codes", 30]]
+        assert "pad" not in hits.attrs["dfjoin"]["searches"][0]
+
     @pytest.mark.parametrize("query", [["00501", "02134"], [10001, 90210], [-501, 2134], [0.5, 501.0]])
     def test_no_warning_where_zeros_do_not_help(self, codes, query):
         with warnings.catch_warnings():

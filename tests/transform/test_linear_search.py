@@ -30,6 +30,14 @@ def test_a_line_is_found_where_a_third_of_the_rows_has_no_partner(rng, n, scale,
     assert found.left.size >= 0.7 * n
 
 
+def test_a_line_is_followed_from_dense_numbers_to_far_ones_by_stretches_that_grow():
+    """Neighbours among dense numbers tell the scale too roughly for the whole column."""
+    rng = np.random.default_rng(0)
+    values = rng.permutation(np.unique(np.round(rng.lognormal(8, 1.5, 7500))))[:3750]
+    xs, ys = values[:3000], np.round(4.1 * values[750:] - 77.7)
+    assert max(line.left.size for line in lines(xs, ys, 1.0)) >= 2250, "as many as have partners"
+
+
 def test_unrelated_numbers_have_no_line_that_covers_them(rng):
     xs, ys = rng.permutation(10**6)[:200].astype(float), rng.permutation(10**6)[:200].astype(float)
     assert max((line.left.size for line in lines(xs, ys, 1.0)), default=0) < 20
