@@ -16,6 +16,7 @@ from py4j.protocol import Py4JError
 
 __all__ = ["JavaMethods", "compiled"]
 
+_EXPRESSIONS = "org.apache.spark.sql.catalyst.expressions"
 _STRINGS = "org.apache.commons.lang3.StringUtils"
 _GUAVA_STRINGS = "com.google.common.base.Strings"
 _SPARK_TEXT = "org.apache.spark.unsafe.types.UTF8String"
@@ -55,19 +56,22 @@ class JavaMethods:
         from pyspark.sql.classic.column import Column
 
         self._column_of = Column
-        self._jvm = jvm = frame.sparkSession._jvm
-        # Each part of a name is looked up by the JVM: a name is written out once, here.
-        self._class = jvm.java.lang.Class.forName
-        self._new_list, self._converters = jvm.java.util.ArrayList, jvm.scala.jdk.javaapi.CollectionConverters
-        expressions = jvm.org.apache.spark.sql.catalyst.expressions
-        self._invoke, self._static_invoke = expressions.objects.Invoke, expressions.objects.StaticInvoke
-        self._literal, self._is_not_null = expressions.Literal, expressions.IsNotNull
-        self._columns = jvm.org.apache.spark.sql.classic.ExpressionUtils
-        types = jvm.org.apache.spark.sql.types
-        self._string = types.ObjectType(self._class("java.lang.String"))
-        self._spark_string = types.DataType.fromDDL("string")
-        self._boolean = types.DataType.fromDDL("boolean")
-        self._none, self._no_function = self._list([]), jvm.scala.Option.empty()
+        jvm = frame.sparkSession._jvm
+
+        def java(name: str) -> Any:  # by its whole name: of a name in parts the JVM looks for a class at each part
+            return getattr(jvm, name)
+
+        self._class = java("java.lang.Class").forName
+        self._root = java("java.util.Locale").ROOT
+        self._new_list, self._converters = java("java.util.ArrayList"), java("scala.jdk.javaapi.CollectionConverters")
+        self._invoke = java(f"{_EXPRESSIONS}.objects.Invoke")
+        self._static_invoke = java(f"{_EXPRESSIONS}.objects.StaticInvoke")
+        self._literal, self._is_not_null = java(f"{_EXPRESSIONS}.Literal"), java(f"{_EXPRESSIONS}.IsNotNull")
+        self._columns = java("org.apache.spark.sql.classic.ExpressionUtils")
+        data_type = java("org.apache.spark.sql.types.DataType")
+        self._string = java("org.apache.spark.sql.types.ObjectType")(self._class("java.lang.String"))
+        self._spark_string, self._boolean = data_type.fromDDL("string"), data_type.fromDDL("boolean")
+        self._none, self._no_function = self._list([]), java("scala.Option").empty()
 
     def _list(self, values: list[Any]) -> Any:
         made = self._new_list()
@@ -130,7 +134,7 @@ class JavaMethods:
 
     def lower(self, text: Any) -> Any:
         """Write texts in lower case, whatever language the machine is set to."""
-        return self._method(text, "toLowerCase", self._string, self._constant(self._jvm.java.util.Locale.ROOT))
+        return self._method(text, "toLowerCase", self._string, self._constant(self._root))
 
     def rewritten(self, text: Any, class_: str, name: str) -> Any:
         """Rewrite texts by a static method of a text and a flag, which is set."""
