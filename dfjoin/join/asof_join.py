@@ -62,10 +62,19 @@ def _checked_dates(side: KeyColumns, labels: Labels, argument: str, *, is_known:
         raise InvalidParameterError(f"`{argument}` must name at least one column, got an empty list")
     if dates_of(side, labels[-1], is_known=is_known) is None:
         raise InvalidParameterError(
-            f'`{argument}` must end with a column of dates or periods for how="asof", got {show(labels[-1])}; name the '
-            "keys first, and the dates last"
+            f'`{argument}` must end with a column of dates or periods for how="asof", got {show(labels[-1])} (not '
+            f"read as dates: {_unread(side, labels[-1])}); name the keys first, and the dates last, and read dates by "
+            "pd.to_datetime or pass `dayfirst` where they are written otherwise"
         )
     return labels[-1]
+
+
+def _unread(side: KeyColumns, label: Any) -> str:
+    """Write the first values of a column that are no dates."""
+    dates = dates_of(side, label, is_known=True)
+    column = side.frame.iloc[:, side.position(label)]
+    is_unread = column.notna().to_numpy(bool) & (True if dates is None else dates.is_null)
+    return shortlist(dict.fromkeys(map(str, column[is_unread])), 3)
 
 
 def _only_dates(side: KeyColumns) -> Any:

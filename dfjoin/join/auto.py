@@ -218,6 +218,11 @@ def _finish(df: pd.DataFrame, account: JoinAccount, plan: JoinPlan, options: Joi
     result.attrs = {**df.attrs, "dfjoin": report_values(df, account, plan)}
     if not account.joined:
         text = _no_match_text(account, other, options)
+        if isinstance(other, Snapshot) and options.as_of is not None and options.on == options.as_of:
+            text += (
+                "; a lake is searched by equal dates, so pass a table of other dates as a frame, as in "
+                'df.auto_join(lake.table(name), on="day", right_on="valid_from", how="asof")'
+            )
         if options.on_no_match == "raise":
             raise NoMatchError(text + '; pass on_no_match="ignore" to get the frame unchanged')
         if options.on_no_match == "warn":

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import dfjoin
-from dfjoin.errors import ColumnNotFoundError, InvalidParameterError, NoMatchError
+from dfjoin.errors import ColumnNotFoundError, DfjoinWarning, InvalidParameterError, NoMatchError
 from dfjoin.join.lakes.lake_candidates import asof_dates
 
 DAYS = pd.date_range("2020-01-01", periods=30).as_unit("us")
@@ -165,6 +165,10 @@ def test_what_cannot_be_joined_as_of_is_told(build, rng):
 
     refused(right, r'`on` must be given for how="asof" between two frames')
     refused(right, r"`on` must end with a column of dates or periods .* got 'shop'", on=["day", "shop"])
+    some = left.assign(day=["soon", "2024-02-01", None, "late"] * 5)
+    text = r"got 'day' \(not read as dates: 'soon', 'late'\); .* pd\.to_datetime or pass `dayfirst`"
+    with pytest.raises(InvalidParameterError, match=text):
+        some.auto_join(right, on=["shop", "day"], how="asof")
     refused(right, "`right_on` must end with a column of dates", on=["shop", "day"], right_on=["day", "shop"])
     refused(right, r"`right_on` must name as many columns as `on` \(2\), got 1", on=["shop", "day"], right_on="day")
     refused(right, "`on` must name at least one column, got an empty list", on=[])
@@ -210,3 +214,14 @@ def test_keys_and_dates_under_a_header_of_several_levels():
     prices = right.assign(price=[1.5, 2.5, 3.5]).groupby(["shop", "day"]).agg({"price": ["max"]})
     expected = pd.merge_asof(left, right.assign(p=[1.5, 2.5, 3.5]), on="day", by="shop")["p"].tolist()
     assert left.auto_join(prices, on=["shop", "day"], how="asof")["price max"].tolist() == expected
+
+
+def test_a_lake_that_has_other_dates_is_told_to_be_searched_by_equal_ones(build):
+    rates = pd.DataFrame({"valid_from": ["2024-01-01", "2024-02-01"], "rate": [1.5, 2.5]})
+    lake, df = build({"rates": rates}), pd.DataFrame({"day": pd.to_datetime(["2024-01-07", "2024-02-09"])})
+    with pytest.warns(
+        DfjoinWarning, match="a lake is searched by equal dates, so pass a table of other dates as a frame"
+    ):
+        assert list(df.auto_join(lake, on="day", how="asof")) == ["day"]
+    joined = df.auto_join(lake.table("rates"), on="day", right_on="valid_from", how="asof")
+    assert joined["rate"].tolist() == [1.5, 2.5]
