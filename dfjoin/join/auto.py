@@ -15,7 +15,7 @@ from dfjoin.join.frame_join import NEAR_MODES, join_frame_again, join_frames
 from dfjoin.join.lakes.lake_join import join_candidates, join_lake, join_plan
 from dfjoin.join.options import RELATION_OPTIONS, JoinOptions, refuse_options
 from dfjoin.join.plan import JoinPlan, distance_relation
-from dfjoin.join.rows.report import JoinAccount, report_values
+from dfjoin.join.rows.report import JoinAccount, columns_text, report_values
 from dfjoin.search.candidates import JoinCandidates, unknown_tables
 from dfjoin.search.discover import check_frame
 from dfjoin.store.snapshot import Snapshot
@@ -258,5 +258,5 @@ def _no_match_text(account: JoinAccount, other: Any, options: JoinOptions) -> st
             f"({len(account.passed_over)}); the first: {account.passed_over[0]['reason']}"
         )
     first = account.passed_over[0]
-    columns = f"{first['table']} column {first['column']!r}" if first["table"] else first["column"]
-    return f"no acceptable candidate among {len(account.passed_over)}; the first, {columns}: {first['reason']}"
+    n_passed = len(account.passed_over)
+    return f"no acceptable candidate among {n_passed}; the first, {columns_text(first)}: {first['reason']}"

@@ -130,7 +130,7 @@ def test_integers_that_are_no_key_are_none_with_zeros_either(left, right, reason
         zeros = [one for one in wide.attrs["dfjoin"]["passed_over"] if "with zeros up to 2 digits" in one["column"]]
         assert len(zeros) == 1
     wide = left.assign(a=0.5).auto_join(right.assign(v=1.5), on_no_match="ignore")
-    assert re.search(f"with zeros up to 2 digits': {reason}", str(dfjoin.report(wide)))
+    assert re.search(f"with zeros up to 2 digits: {reason}", str(dfjoin.report(wide)))
     named = left.auto_join(right.assign(v=1.5), on=left.columns[0], right_on=right.columns[0])
     assert named.attrs["dfjoin"]["joined"][0]["pad"] == 2, "who names the columns means them"
 
@@ -358,6 +358,20 @@ def test_a_plan_says_what_share_of_new_rows_it_explains_and_warns_when_that_fall
     with pytest.warns(DfjoinWarning, match=text):
         again = dfjoin.auto_join(mixed, right, plan=plan)
     assert again["n"].notna().sum() == 6
+
+
+@pytest.mark.parametrize("unit", ["s", "us", "ns"])
+@pytest.mark.parametrize("is_named", [True, False])
+def test_days_of_timestamps_are_written_as_days_where_texts_hold_them(unit, is_named):
+    days = pd.date_range("2019-01-01", periods=12, freq="17D")
+    titles = pd.DataFrame({"title": [f"Report of {day:%B %d, %Y} (final)" for day in days], "v": range(12)})
+    dates = pd.DataFrame({"day": days.astype(f"datetime64[{unit}]"), "w": np.sqrt(np.arange(12))}).iloc[::-1]
+    named = {"on": "title", "right_on": "day"} if is_named else {}
+    wide = titles.auto_join(dates, aggregate=None, **named)
+    assert wide["w"].tolist() == dates["w"].tolist()[::-1]
+    plan = wide.attrs["dfjoin"]["plan"]
+    again = titles.head(2).auto_join(dates.assign(day=dates["day"].dt.date), plan=plan)
+    assert again["w"].tolist() == wide["w"].tolist()[:2], "as days of Python are"
 
 
 def _sorted(frame):

@@ -174,6 +174,8 @@ def text_columns(side: KeyColumns, names: dict[Any, str], named: Sequence[str]) 
             array = array.combine_chunks()
         try:
             texts = array if pa.types.is_string(array.type) else pc.cast(array, pa.large_string())
+            if pa.types.is_timestamp(array.type):  # days have no midnight: pandas knows no type of dates
+                texts = pc.replace_substring_regex(texts, r"( 00:00:00)?(\.0+)?$", "")
         except CONVERSION_ERRORS:  # as a time of a zone that is not known here
             texts = cell_texts(array)
         found[names[label]] = Column(names[label], texts, known, is_fraction)

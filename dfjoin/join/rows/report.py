@@ -180,7 +180,7 @@ class JoinReport:
             lines.append("nothing was joined")
         for passed in values["passed_over"][:5]:
             if passed["column"]:
-                lines.append(f"passed over {passed['table']} column {passed['column']!r}: {passed['reason']}")
+                lines.append(f"passed over {columns_text(passed)}: {passed['reason']}")
             else:
                 lines.append(f"tried {passed['reason']}")
         rest = values["n_passed_over"] - min(5, len(values["passed_over"]))
@@ -243,6 +243,11 @@ def _left_out_lines(left_out: dict[str, str]) -> list[str]:
     shown = ", ".join(f"{name} ({reason})" for name, reason in list(left_out.items())[:5])
     rest = f" and {len(left_out) - 5:,} more" if len(left_out) > 5 else ""
     return [f"  left out: {shown}{rest}; name them with `columns` to get them"]
+
+
+def columns_text(passed: dict[str, str]) -> str:
+    """Name a candidate that was passed over: a table and its column, or columns of two frames."""
+    return f"{passed['table']} column {passed['column']!r}" if passed["table"] else passed["column"]
 
 
 def _relation_lines(relation: dict[str, Any]) -> list[str]:
