@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 import dfjoin
-from dfjoin.errors import DfjoinWarning
+from dfjoin.errors import DfjoinWarning, InvalidParameterError
 
 FIRST = ["Ada", "Grace", "Alan", "Edsger", "Barbara", "Donald", "Tony", "John"]
 LAST = ["Lovelace", "Hopper", "Turing", "Dijkstra", "Liskov", "Knuth", "Hoare", "Backus"]
@@ -73,6 +73,14 @@ def test_a_number_that_is_the_year_of_all_rows_under_another_header_tells_nothin
     wide = dfjoin.auto_join(df, build({"figures": panel}))
     assert joined(wide) == [(("land",), "figures")]
     assert wide["speed"].tolist() == pytest.approx(panel.groupby("land")["speed"].mean()[LANDS].tolist())
+
+
+def test_two_columns_that_lead_to_one_column_of_a_table_are_no_pair(build):
+    teams = [f"Team {a}{b}" for a in "abcdef" for b in "uvwxyz"]
+    players = pd.DataFrame({"team": teams * 3, "player": [f"p {i}" for i in range(108)], "goals": np.arange(108) / 2})
+    df = pd.DataFrame({"home": teams, "away": teams[1:] + teams[:1], "spent": np.arange(36) * 0.71})
+    with pytest.raises(InvalidParameterError, match="'home', 'away' join equally well"):
+        dfjoin.auto_join(df, build({"players": players}))
 
 
 def test_a_pair_that_the_table_has_several_times_is_the_key_where_no_column_is_one_alone(build):
