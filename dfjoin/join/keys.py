@@ -88,8 +88,8 @@ class KeyColumns:
             return self.values(position, pad, dayfirst)
         return normalize_column(spell_lists(lists), self.settings)
 
-    def all_values(self) -> list[ValueSet]:
-        """Return the values of every column that has any, in the order of the columns."""
+    def all_values(self) -> list[tuple[str, ValueSet]]:
+        """Return the name and the values of every column that has any, in the order of the columns."""
         found = []
         for position in range(self.frame.shape[1]):
             try:
@@ -97,7 +97,7 @@ class KeyColumns:
             except InvalidTypeError:
                 continue
             if len(values):
-                found.append(values)
+                found.append((str(self.frame.columns[position]), values))
         return found
 
     def candidates(self) -> list[QueryColumn]:

@@ -65,15 +65,28 @@ def test_nothing_to_bring_is_nothing_new():
 
 def test_only_rows_with_a_partner_are_compared():
     df = pd.DataFrame({"a": ["x", "y", "alone"]})
-    assert not _asks(df, pd.DataFrame({"b": ["x", "y"]}), [0, 1, 2], [0, 1])
-    assert not _asks(df, pd.DataFrame({"b": ["x", "y"]}), [0, 1, -1], [0, 1])
+    assert not _asks(df, pd.DataFrame({"A": ["x", "y"]}), [0, 1, 2], [0, 1])
+    assert not _asks(df, pd.DataFrame({"A": ["x", "y"]}), [0, 1, -1], [0, 1])
 
 
 def test_several_rows_of_a_key_hold_the_frames_value():
     df = pd.DataFrame({"a": ["x", "y"]})
-    right = pd.DataFrame({"b": ["x", "q", "y", "r"]})
+    right = pd.DataFrame({"a": ["x", "q", "y", "r"]})
     assert not _asks(df, right, [0, 1], [0, 0, 1, 1])
     assert _asks(pd.DataFrame({"a": ["q", "r"]}), right, [1, 0], [0, 0, 1, 1])
+
+
+def test_values_of_one_or_two_keys_under_another_name_are_equal_by_accident(build):
+    cities = pd.DataFrame({"city": ["Rome", "Oslo", "Lima", "Bonn"], "schools": [3, 4, 5, 6]})
+    lake = build({"cities": cities})
+    rooms = pd.DataFrame({"city": ["Lima", "Oslo", "Lima", "Rome"], "rooms": [5, 4, 5, 3]})
+    for n_rows, n_keys in ((1, 1), (2, 2), (3, 2)):
+        some = rooms.head(n_rows)
+        assert some["city"].nunique() == n_keys
+        pd.testing.assert_frame_equal(dfjoin.auto_join(some, lake, on="city"), some.merge(cities), check_dtype=False)
+        same = some.rename(columns={"rooms": "Schools"})
+        assert list(dfjoin.auto_join(same, lake, on="city", on_no_match="ignore")) == ["city", "Schools"]
+    assert list(dfjoin.auto_join(rooms, lake, on="city", on_no_match="ignore")) == ["city", "rooms"], "three keys"
 
 
 def test_lists_have_no_text_and_are_passed_over():

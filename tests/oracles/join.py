@@ -95,7 +95,9 @@ def adds_columns(left, right, key, keeps_right_rows=False):
         brought = {values[j] for j in kept} - {None}
         if name == key[1] or not brought:
             continue
-        if not any(_is_there(mine, values, brought, rows, pairs) for mine in own.values()):
+        keys = {mine: {(own[key[0]][i], own[mine][i]) for i in rows if own[mine][i] is not None} for mine in own}
+        several = [mine for mine in own if len(keys[mine]) >= 3 or mine.casefold() == name.casefold()]
+        if not any(_is_there(own[mine], values, brought, rows, pairs) for mine in several):
             return True
     return False
 

@@ -40,6 +40,7 @@ from dfjoin.values.header_meaning import is_part_of_name, is_year_name
 from dfjoin.values.key_index import Vocabulary, pair_codes
 from dfjoin.values.normalize import ValueSet, normalize_column
 from dfjoin.values.periods import read_periods
+from dfjoin.values.shares import FEW
 
 
 def date_columns(snapshot: Snapshot, table: str) -> list[str]:
@@ -464,6 +465,7 @@ def _order_of(one: PeriodCandidate) -> tuple[float, float]:
 class _Part:
     """A column of the frame over the rows that find a partner: the codes of these rows, and which values occur."""
 
+    name: str
     values: ValueSet
     codes: NDArray[np.int32]
     held: NDArray[np.int64]
@@ -472,11 +474,11 @@ class _Part:
 def _parts(left: KeyColumns, rows: NDArray[np.int64]) -> list[_Part]:
     """Return the columns of a frame that have a value in some of the rows."""
     found = []
-    for values in left.all_values():
+    for name, values in left.all_values():
         codes = values.codes[rows]
         held = np.flatnonzero(np.bincount(codes[codes >= 0]))  # numpy.unique hashes each row: 20 times as slow
         if held.size:
-            found.append(_Part(values, codes, held))
+            found.append(_Part(name.casefold(), values, codes, held))
     return found
 
 
@@ -486,7 +488,8 @@ def adds_columns(
     """Tell whether some column of the right side is not in the frame already.
 
     A right column is there already when a column of the frame has, in every row that finds a partner, a
-    value that the right column has for that key. The same values on other rows are something new.
+    value that the right column has for that key. The same values on other rows are something new. Under another name
+    those of one or two keys may be equal by accident, as in a frame of one row.
 
     Parameters
     ----------
@@ -510,13 +513,16 @@ def adds_columns(
         if len(values) == 0:
             continue
         parts = _parts(left, rows) if parts is None else parts
-        if not _is_held(parts, keys, values, right_codes):
+        if not _is_held(parts, keys, (str(right.columns[position]), values), right_codes):
             return True
     return False
 
 
-def _is_held(parts: Sequence[_Part], keys: NDArray[np.int64], values: ValueSet, right_codes: NDArray[np.int64]) -> bool:
+def _is_held(
+    parts: Sequence[_Part], keys: NDArray[np.int64], column: tuple[str, ValueSet], right_codes: NDArray[np.int64]
+) -> bool:
     """Tell whether a column of the right side is one of the frame's; `keys` are those of the rows of the parts."""
+    name, values = column
     vocabulary = Vocabulary(values)
     pairs = distinct_numbers(pair_codes(right_codes, values.codes, len(values)))
     for part in parts:
@@ -525,7 +531,9 @@ def _is_held(parts: Sequence[_Part], keys: NDArray[np.int64], values: ValueSet, 
             continue  # it holds a value that the right column lacks
         codes = np.append(numbers, -1)[part.codes]
         wanted = pair_codes(keys, codes, len(values))
-        wanted = wanted[wanted >= 0]
+        wanted = distinct_numbers(wanted[wanted >= 0])
+        if wanted.size < FEW and part.name != name.casefold():
+            continue
         positions = np.minimum(np.searchsorted(pairs, wanted), pairs.size - 1)
         if bool((pairs[positions] == wanted).all()):
             return True
