@@ -115,14 +115,14 @@ def name_table(kind: str, keys: str = "", values: str = "") -> NameTable:
 
     Notes
     -----
-    Read when first asked for, 20 ms for the largest kind.
+    Read when first asked for, 10 ms for the largest kind.
     """
     meanings: dict[str, str] = {}
     names: dict[str, list[str]] = {}
     lines = _lines()[kind]
     text = SEPARATOR.join(name for own in lines for name in own)
-    letters = scalar_names.plain_name(text, _LETTERS, ())  # of all names at once: a call makes the tables of letters
-    folded = (scalar_names.plain_name(name, (), _RULES) for name in letters.split(SEPARATOR))
+    text = scalar_names.plain_name(text, _LETTERS, _RULES)  # of all names at once, but for the spaces around each
+    folded = (name.strip(" ") for name in text.split(SEPARATOR))
     for own in lines:
         names[own[0]] = list(own)
         meanings.update((next(folded), own[0]) for _ in own)

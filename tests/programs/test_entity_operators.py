@@ -55,6 +55,7 @@ def test_the_table_is_whole():
         table = name_table(kind)
         assert all(fold_name(key) == key and not key.isdigit() for key in table.meanings)
         assert set(table.meanings.values()) == set(table.names)
+        assert {fold_name(name) for names in table.names.values() for name in names} == set(table.meanings)
     names, shorts = (text.split(",") for text in look_up_pairs("state to short"))
     assert all(Entity("US state")(a) == Entity("US state")(b) for a, b in zip(names, shorts, strict=True))
 
