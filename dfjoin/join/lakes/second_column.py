@@ -126,8 +126,8 @@ def find_key_of_two(left: KeyColumns, rows: list[Any], context: SearchContext, o
     that the frame has once and the table several times. A table of which one of the columns is a key alone is left
     out, unless its values are parts of names of which the other column has the rest. Where the frame has a column
     once, the other one has the same name in the table or holds texts: the year in which an award was introduced is not
-    that of its winners. A column of one value, as when the rows of one country were chosen, is held by the tables that
-    have this value under its header.
+    that of its winners. A column of one value, as when the rows of one country were chosen, or of the few states of
+    cities, which no table is searched by, is held by the tables that have its values under its header.
     O(pairs × (values + postings + rows of the tables)).
     """
     if not mode_of(context.params.mode).has_composite_keys:
@@ -173,8 +173,14 @@ def find_key_of_two(left: KeyColumns, rows: list[Any], context: SearchContext, o
 def _tables_of_constants(
     left: KeyColumns, rows: list[Any], context: SearchContext
 ) -> dict[str, tuple[QueryColumn, set[str]]]:
-    """Return for each column of one value the tables of some candidates that have this value under its header."""
-    queries = {query.name: query for query in left.constants()}
+    """Return for each column of one value the tables of some candidates that have this value under its header.
+
+    So for a column of few values that is not searched, if it completes the names in one that is.
+    """
+    named = {row.query_column for row in rows}
+    few = [query for query in left.candidates() if query.name not in context.queries]
+    few = [query for query in few if any(completes_name(name, query.name) for name in named)]
+    queries = {query.name: query for query in (*left.constants(), *few)}
     headers = dict(zip(queries, headers_of(list(queries)).joined.tolist(), strict=True))
     known = {row.table: table_headers(context.snapshot, row.table) for row in rows} if queries else {}
     tables = [table for table, own in known.items() if not own.isdisjoint(headers.values())]
