@@ -2,6 +2,7 @@
 
 import json
 import re
+import warnings
 
 import numpy as np
 import pandas as pd
@@ -449,3 +450,17 @@ class TestLevelsOfTheIndex:
         twice = pd.MultiIndex.from_arrays([LAND, LAND[::-1]], names=["land", "land"])
         with pytest.raises(DfjoinError, match=r"'land'; it is a level of the index: pass df\.reset_index"):
             pd.DataFrame({"v": range(3)}, twice).auto_join(pd.DataFrame({"land": LAND, "w": range(3)}), on="land")
+
+
+@pytest.mark.parametrize("how", ["right", "outer"])
+def test_right_rows_without_a_key_are_left_out_with_a_warning_or_stay_without_aggregates(how):
+    left = pd.DataFrame({"k": ["a", "b"], "v": [1, 2]})
+    right = pd.DataFrame({"k": ["a", None, "c", None], "w": [1.5, 2.5, 3.5, 4.5]})
+    with pytest.warns(DfjoinWarning, match="^2 rows of the other frame without a key are left out, .* aggregate=None"):
+        wide = left.auto_join(right, on="k", how=how)
+    assert wide["w"].dropna().tolist() == [1.5, 3.5]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        whole = left.auto_join(right, on="k", how=how, aggregate=None)
+        left.auto_join(right, on="k")
+    assert sorted(whole["w"].dropna()) == sorted(left.merge(right, on="k", how=how)["w"].dropna())

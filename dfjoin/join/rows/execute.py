@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from dfjoin.errors import JoinExpansionError
+from dfjoin.errors import JoinExpansionError, warn
 from dfjoin.join.aggregate import aggregate_column, as_kept, cell_kind, count_disagreeing, take_rows
 from dfjoin.join.options import JoinOptions
 from dfjoin.join.output_names import free_name, output_names, taken_names
@@ -159,6 +159,12 @@ def join_step(df: pd.DataFrame, step: JoinStep, left: KeyIndex, right: RightSide
         _guard(df, step, met, right, options)
     else:
         made_one = one_row_per_key(right, right.rules(aggregate, step), met, drops_nulls=options.keeps_right_rows)
+        n_lost = int(np.count_nonzero(right.codes < 0)) if options.keeps_right_rows else 0
+        if n_lost:
+            warn(
+                f"{n_lost:,} row{'s' if n_lost > 1 else ''} of {step.table or 'the other frame'} without a key are left "
+                "out, since the result has one row for each key; pass aggregate=None for all rows"
+            )
         is_counted = met.relationship == "1:m" if step.counted is None else step.counted
         count = pd.Series(made_one.counts) if is_counted else None
     frame, keys, codes = made_one.frame, made_one.keys, made_one.codes
