@@ -226,7 +226,8 @@ def _finish(df: pd.DataFrame, account: JoinAccount, plan: JoinPlan, options: Joi
         if options.on_no_match == "raise":
             raise NoMatchError(text + '; pass on_no_match="ignore" to get the frame unchanged')
         if options.on_no_match == "warn":
-            warn(text + "; the frame is unchanged, dfjoin.report(result) lists what was passed over")
+            listed = ", dfjoin.report(result) lists what was passed over" if account.passed_over else ""
+            warn(f"{text}; the frame is unchanged{listed}")
     elif not plan.index and len(df) and not any(step["rows_matched"] for step in account.joined):
         text = _no_match_text(account, other, options)
         if options.on_no_match == "raise":

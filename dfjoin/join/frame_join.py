@@ -310,14 +310,17 @@ def _join_related(
 def _explained(relation: Relation) -> dict[str, Any]:
     """Say what share of the rows the programs of a plan explain, and warn where it is clearly less than it was.
 
-    Less means four fifths of what it was, and three standard deviations below what chance lets expect.
+    Less means four fifths of what it was, and three standard deviations below what chance lets expect. Programs that
+    read the right frame may explain few of its rows where the left one has few: those of the left one count as well.
     """
     learned = min(1.0, sum(ranked.coverage for ranked in relation.programs.programs))
     n_joined, n_rows = relation.explained()
     if not learned or not n_rows:
         return {}
     expected = learned * n_rows
-    if n_joined < _CLEARLY_LESS * expected and expected - n_joined > 3 * math.sqrt(1 + expected * (1 - learned)):
+    own_joined, own_rows = relation.explained_on_the_left()
+    is_less = n_joined < _CLEARLY_LESS * expected and own_joined < _CLEARLY_LESS * learned * own_rows
+    if is_less and expected - n_joined > 3 * math.sqrt(1 + expected * (1 - learned)):
         warn(
             f"the programs of `plan` explain {n_joined:,} of {n_rows:,} rows ({n_joined / n_rows:.1%}); when it was "
             f"made they explained {learned:.1%}: join the frames without `plan` to learn how they are related now"

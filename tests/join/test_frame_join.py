@@ -361,6 +361,19 @@ def test_a_plan_says_what_share_of_new_rows_it_explains_and_warns_when_that_fall
     assert again["n"].notna().sum() == 6
 
 
+def test_a_plan_whose_programs_read_the_right_frame_does_not_warn_of_few_left_rows():
+    days = pd.date_range("2019-01-01", periods=30, freq="17D")
+    left = pd.DataFrame({"title": [f"Report of {day:%B %d, %Y} (final)" for day in days]})
+    right = pd.DataFrame({"day": days.strftime("%Y-%m-%d"), "n": range(30)})
+    plan = dfjoin.auto_join(left, right, on="title", right_on="day").attrs["dfjoin"]["plan"]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert dfjoin.auto_join(left[3:5], right, plan=plan)["n"].tolist() == [3, 4]
+    other = pd.DataFrame({"title": [f"Final report, {day:%d.%m.%y}" for day in days]})
+    with pytest.warns(DfjoinWarning, match="the programs of `plan` explain 0 of 30 rows"):
+        dfjoin.auto_join(other, right, plan=plan, on_no_match="ignore")
+
+
 @pytest.mark.parametrize("unit", ["s", "us", "ns"])
 @pytest.mark.parametrize("is_named", [True, False])
 def test_days_of_timestamps_are_written_as_days_where_texts_hold_them(unit, is_named):

@@ -170,7 +170,14 @@ class Relation:
 
     def explained(self) -> tuple[int, int]:
         """Return the rows of the source that programs join, or that are equal, and all of its rows that have a key."""
-        (side, keys), _ = self.programs.ordered((self.left, self.pairs.left), (self.right, self.pairs.right))
+        source, _ = self.programs.ordered((self.left, self.pairs.left), (self.right, self.pairs.right))
+        return self._explained(*source)
+
+    def explained_on_the_left(self) -> tuple[int, int]:
+        """Return what `explained` does, of the left side, whether it is the source or not."""
+        return self._explained(self.left, self.pairs.left)
+
+    def _explained(self, side: DistinctKeys, keys: NDArray[np.int64]) -> tuple[int, int]:
         joined = np.zeros(side.index.n_keys, np.bool_)
         joined[keys[self.pairs.kinds < KINDS.index("fuzzy")]] = True
         is_key = pc.is_valid(side.texts()).to_numpy(zero_copy_only=False)

@@ -162,8 +162,8 @@ def join_step(df: pd.DataFrame, step: JoinStep, left: KeyIndex, right: RightSide
         n_lost = int(np.count_nonzero(right.codes < 0)) if options.keeps_right_rows else 0
         if n_lost:
             warn(
-                f"{n_lost:,} row{'s' if n_lost > 1 else ''} of {step.table or 'the other frame'} without a key are left "
-                "out, since the result has one row for each key; pass aggregate=None for all rows"
+                f"{n_lost:,} row{'s' if n_lost > 1 else ''} of {step.table or 'the other frame'} without a key are "
+                "left out, since the result has one row for each key; pass aggregate=None for all rows"
             )
         is_counted = met.relationship == "1:m" if step.counted is None else step.counted
         count = pd.Series(made_one.counts) if is_counted else None
