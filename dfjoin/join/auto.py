@@ -249,15 +249,20 @@ def _no_match_text(account: JoinAccount, other: Any, options: JoinOptions) -> st
     unknown = unknown_tables(other, options.tables or ()) if isinstance(other, Snapshot) else ""
     if unknown or not account.passed_over:
         return unknown or _nothing_text(other, options)
+    n_passed, first = len(account.passed_over), account.passed_over[0]
+    ordinal = "the first"
+    if is_pandas(other):
+        same = {f"{name} = {name}" for name in account.left.frame.columns if name in other.columns}
+        named = [
+            one for one in account.passed_over if not same.isdisjoint((one["column"], one["reason"].split(": ")[0]))
+        ]
+        first, ordinal = (named[0], "that of equal names") if named else (first, ordinal)
     if all(not passed["column"] for passed in account.passed_over):
         if not is_pandas(other):
-            n_passed, first = len(account.passed_over), account.passed_over[0]["reason"]
             nothing = "no column that can be a key shares a value with a candidate"
-            return f"{nothing}; passed over: {n_passed}, the first: {first}"
+            return f"{nothing}; passed over: {n_passed}, the first: {first['reason']}"
         return (
             "no columns of the two frames share enough values, and none of the relations that were tried was accepted "
-            f"({len(account.passed_over)}); the first: {account.passed_over[0]['reason']}"
+            f"({n_passed}); {ordinal}: {first['reason']}"
         )
-    first = account.passed_over[0]
-    n_passed = len(account.passed_over)
-    return f"no acceptable candidate among {n_passed}; the first, {columns_text(first)}: {first['reason']}"
+    return f"no acceptable candidate among {n_passed}; {ordinal}, {columns_text(first)}: {first['reason']}"

@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 
 import dfjoin
+from dfjoin.errors import DfjoinWarning
 
 LAND = ["peru", "chad", "mali"]
 LANDS = ["Peru", "Chad", "Mali", "Oman", "Fiji"]
@@ -239,3 +240,14 @@ def test_the_warning_points_at_the_line_of_the_user(build):
     with pytest.warns(dfjoin.errors.DfjoinWarning) as caught:
         pd.DataFrame({"land": LAND}).auto_join(lake, on="land", threshold=0.9)
     assert caught[0].filename == __file__
+
+
+def test_a_warning_names_columns_of_equal_names_before_others():
+    left = pd.DataFrame({"number": range(100, 140), "id": [f"part {i}" for i in range(40)]})
+    right = pd.DataFrame({"id": [f"part {i}" for i in range(36, 80)], "code": range(106, 150)})
+    text = (
+        r"that of equal names, id = id: containment 0\.100 is below the threshold 0\.5; name it by `on` if it is meant"
+    )
+    with pytest.warns(DfjoinWarning, match=text):
+        assert list(left.auto_join(right)) == ["number", "id"]
+    assert left.auto_join(right, on="id")["code"].notna().sum() == 4

@@ -138,7 +138,9 @@ def _scored(
         if repeated:
             no_keys.append((own.label, theirs.label))
         if containment < threshold:
-            reason = f"containment {containment:.3f} is below the threshold {threshold:g}"
+            reason = (
+                f"containment {containment:.3f} is below the threshold {threshold:g}; name it by `on` if it is meant"
+            )
         elif repeated:
             reason = repeated
         else:
