@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import argparse
+import gc
 import sys
 import warnings
 from collections.abc import Sequence
@@ -46,6 +47,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         Exit status: 0 (also without a command, which prints the help), 1 when ``info --verify`` finds damage, 2 for an
         error, which is one line on standard error with the remedy.
     """
+    if argv is None:  # in a process of its own
+        gc.freeze()  # what was imported stays: no collection of garbage looks at it, nor the one at the end
     parser, commands = _parsers()
     options = parser.parse_args(argv)
     if options.command is None:
