@@ -317,10 +317,12 @@ def _explained(relation: Relation) -> dict[str, Any]:
     n_joined, n_rows = relation.explained()
     if not learned or not n_rows:
         return {}
-    expected = learned * n_rows
-    own_joined, own_rows = relation.explained_on_the_left()
-    is_less = n_joined < _CLEARLY_LESS * expected and own_joined < _CLEARLY_LESS * learned * own_rows
-    if is_less and expected - n_joined > 3 * math.sqrt(1 + expected * (1 - learned)):
+
+    def is_less(n_joined: int, n_rows: int) -> bool:
+        expected = learned * n_rows
+        return n_joined < _CLEARLY_LESS * expected and expected - n_joined > 3 * math.sqrt(1 + expected * (1 - learned))
+
+    if is_less(n_joined, n_rows) and is_less(*relation.explained_on_the_left()):
         warn(
             f"the programs of `plan` explain {n_joined:,} of {n_rows:,} rows ({n_joined / n_rows:.1%}); when it was "
             f"made they explained {learned:.1%}: join the frames without `plan` to learn how they are related now"

@@ -369,6 +369,8 @@ def test_a_plan_whose_programs_read_the_right_frame_does_not_warn_of_few_left_ro
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert dfjoin.auto_join(left[3:5], right, plan=plan)["n"].tolist() == [3, 4]
+        new = pd.DataFrame({"title": ["Report of May 01, 2019 (final)"]})
+        assert dfjoin.auto_join(new, right, plan=plan, on_no_match="ignore")["n"].isna().all()
     other = pd.DataFrame({"title": [f"Final report, {day:%d.%m.%y}" for day in days]})
     with pytest.warns(DfjoinWarning, match="the programs of `plan` explain 0 of 30 rows"):
         dfjoin.auto_join(other, right, plan=plan, on_no_match="ignore")
