@@ -156,7 +156,7 @@ def in_shell_words(text: str, commands: Mapping[str, argparse.ArgumentParser], c
         found = find(name)
         return found is not None and not found[1]
 
-    text = _SETTINGS.sub(setting, text)
+    text = _SETTINGS.sub(setting, text.replace("dfjoin.report(result)", "the report"))
     text = _CALL.sub(call, text)
     text = _OPTION.sub(lambda match: option(match, match[1], match[2]), text)
     return _NAME.sub(lambda match: f"`{option(match, match[1], '')}`" if is_own_option(match[1]) else match[0], text)

@@ -334,6 +334,17 @@ def test_join_without_a_match_notes_it_and_writes_the_table(run, index, table, t
     assert path.read_text().splitlines()[0] == "who,land,zip"
 
 
+def test_a_note_of_a_join_speaks_of_the_report_that_is_printed(run, tmp_path):
+    (tmp_path / "a.csv").write_text("k,v\na,1\nb,2\nc,3\n")
+    (tmp_path / "b.csv").write_text("k,w\na,1\nx,2\ny,3\n")
+    status, _, err = run("join", tmp_path / "a.csv", tmp_path / "b.csv")
+    assert status == 0
+    note, *report = err.splitlines()
+    assert "k = k: containment 0.333" in note
+    assert note.endswith("the frame is unchanged, the report lists what was passed over")
+    assert any(line.startswith("passed over k = k: containment 0.333") for line in report)
+
+
 # info -------------------------------------------------------------------------------------------------
 
 
