@@ -7,6 +7,7 @@ import dfjoin
 from dfjoin.transform.evidence.prepared_columns import as_columns
 from dfjoin.transform.evidence.transform_join import join_rows
 from dfjoin.transform.find_programs import find_programs
+from dfjoin.transform.pairs import sides
 from dfjoin.transform.pairs.sides import sample_sides
 from dfjoin.transform.relations.linear_search import search_lines
 from dfjoin.transform.relations.relate_numbers import read_numbers, relate_numbers
@@ -154,6 +155,15 @@ def test_rounding_to_a_dense_grid_is_no_relation(seed):
     index = np.round(rng.uniform(0.35, 1.45, 32), 4)
     frames = pd.DataFrame({"minutes": minutes}), pd.DataFrame({"index": index, "x": range(32)})
     assert "x" not in dfjoin.auto_join(*frames, on_no_match="ignore")
+
+
+def test_pairs_of_many_columns_look_at_each_column_once(monkeypatch, rng):
+    tables = [as_columns({f"{side}{i}": pa.array(rng.random(40)) for i in range(9)}) for side in "ab"]
+    looked_at = []
+    is_measure = sides._is_measure
+    monkeypatch.setattr(sides, "_is_measure", lambda column: looked_at.append(column) or is_measure(column))
+    relate_numbers(sample_sides(tuple(tables), ((), ())), rng, [])
+    assert len(looked_at) <= 18
 
 
 @pytest.mark.parametrize(("step", "n"), [(1, 1100), (3, 1100), (1, 5000)])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -209,7 +210,7 @@ class SampledTable:
         singles = [(Program.identity(column.name), column) for column in columns]
         return singles if self.is_key_fixed else singles + composite_keys(candidates)
 
-    @property
+    @cached_property
     def is_key_fixed(self) -> bool:
         """Whether the key is not to be chosen: columns are given, or there is only one that holds no fractions."""
         return bool(self.given) or len(self.columns) == 1 or sum(not _is_measure(one) for one in self.sample) == 1

@@ -137,13 +137,14 @@ def _pairs(sides: tuple[SampledTable, SampledTable]) -> Iterator[_NumberPair]:
     pairs = []
     for direction, (own, other) in zip(DIRECTIONS, ((0, 1), (1, 0)), strict=True):
         source, target = sides[own], sides[other]
+        is_fixed = source.is_key_fixed and target.is_key_fixed
+        positions = [source.position(mine.column.name) for mine in readings[own]]
         for theirs in readings[other]:
             if not target.is_key_fixed and theirs.column.uniqueness < KEY_UNIQUENESS:
                 continue
-            for mine in readings[own]:
-                position = source.position(mine.column.name) + target.position(theirs.column.name)
-                is_fixed = source.is_key_fixed and target.is_key_fixed
-                pairs.append((position, direction, source.columns, mine, theirs, is_fixed))
+            position = target.position(theirs.column.name)
+            for mine, own_position in zip(readings[own], positions, strict=True):
+                pairs.append((own_position + position, direction, source.columns, mine, theirs, is_fixed))
     pairs.sort(key=lambda entry: (entry[3].cost + entry[4].cost, entry[0], entry[1]))
     cost = math.log2(len(pairs)) if pairs else 0.0
     for position, direction, table, mine, theirs, is_fixed in pairs[:_MAX_COLUMN_PAIRS]:
