@@ -21,7 +21,7 @@ from dfjoin.join.keys import KeyColumns
 from dfjoin.join.options import JoinOptions
 from dfjoin.join.plan import JoinPlan, JoinStep, SavedRelation, distance_relation, json_label
 from dfjoin.join.relation.break_ties import break_ties
-from dfjoin.join.relation.choose_key import choose_equal_keys, reason_against_padded
+from dfjoin.join.relation.choose_key import choose_equal_keys, choose_key_of_one_value, reason_against_padded
 from dfjoin.join.relation.frame_relation import (
     KeyLabels,
     choose_relation,
@@ -114,6 +114,10 @@ def join_frames(df: pd.DataFrame, other: pd.DataFrame, options: JoinOptions) -> 
         return _join_related(account, right, relation, options)
     if options.reviewed is not None:
         warn("`reviewed` pairs are of keys that programs or similarity relate, and there is no such relation here")
+    if named is None and equal is None and not options.is_relation_requested:
+        equal, passed, _ = choose_key_of_one_value(left, right, options.threshold)
+        for columns, reason in passed:
+            account = account.pass_over("", columns, reason)
     return account if equal is None else _join_equal(account, right, equal, options)
 
 

@@ -7,13 +7,18 @@ from hypothesis import strategies as st
 
 from dfjoin.errors import InvalidParameterError
 from dfjoin.join.keys import KeyColumns
-from dfjoin.join.relation.choose_key import choose_equal_keys
+from dfjoin.join.relation.choose_key import choose_equal_keys, choose_key_of_one_value
 from dfjoin.types import IndexSettings
 
 
 def _choose(left, right, threshold=0.5):
     sides = [KeyColumns(pd.DataFrame(side), IndexSettings()) for side in (left, right)]
     return choose_equal_keys(*sides, threshold)
+
+
+def _choose_one(left, right):
+    sides = [KeyColumns(pd.DataFrame(side), IndexSettings()) for side in (left, right)]
+    return choose_key_of_one_value(*sides, 0.5)
 
 
 def test_containment_decides_before_the_number_of_values():
@@ -99,7 +104,8 @@ def test_what_did_not_pass_is_told_best_first():
 def test_columns_without_keys_take_no_part():
     constant, flags, lists = ["a", "a"], [True, False], [[1], [2]]
     assert _choose({"f": flags, "l": lists}, {"f": flags, "l": lists}) == (None, [], [])
-    found = _choose({"c": constant}, {"c": constant})
+    assert _choose({"c": constant}, {"c": constant}) == (None, [], [])
+    found = _choose_one({"c": constant}, {"c": constant})
     assert (found.keys, found.no_keys) == (None, [])
     assert found.passed_over == [
         (
@@ -116,8 +122,8 @@ def test_a_column_of_one_value_is_the_key_if_one_row_of_its_namesake_has_it(n_ro
         {"customer": ["Ada", "Bob", "Cem", "Dag"][:n_others], "town": ["p", "q", "r", "s"][:n_others]}
     )
     orders = pd.DataFrame({"customer": ["Ada"] * n_rows, "amount": [1.5, 2.5, 3.5][:n_rows]})
-    assert _choose(orders, customers).keys == (["customer"], ["customer"])
-    assert _choose(orders, customers.rename(columns={"customer": "owner"})).keys is None
+    assert _choose_one(orders, customers).keys == (["customer"], ["customer"])
+    assert _choose_one(orders, customers.rename(columns={"customer": "owner"})).keys is None
     joined = orders.auto_join(customers)
     pd.testing.assert_frame_equal(joined, orders.merge(customers))
 
@@ -126,13 +132,21 @@ def test_a_column_of_one_value_is_no_key_beside_another_one_nor_as_a_part_of_a_n
     left = {"year": [2020, 2020], "code": ["abcd", "efgh"]}
     assert _choose(left, {"year": [2019, 2020], "code": ["abcd", "efgh"]}).keys == (["code"], ["code"])
     person = {"first_name": ["Ann"], "last_name": ["Lee"]}
-    found = _choose(person, {"first_name": ["Bob", "Cem"], "last_name": ["Lee", "Kay"]})
+    found = _choose_one(person, {"first_name": ["Bob", "Cem"], "last_name": ["Lee", "Kay"]})
     assert found.keys is None and "the rest differs" in dict(found.passed_over)["last_name = last_name"]
+
+
+def test_a_column_of_one_value_is_no_key_where_others_are_related():
+    names = ["Obama, Barack", "Clinton, Bill", "Carter, Jimmy", "Bush, George"]
+    left = pd.DataFrame({"name": names, "land": "US"})
+    swapped = [" ".join(name.split(", ")[::-1]) for name in names]
+    right = pd.DataFrame({"person": swapped, "land": ["US", "USA", "U.S.", "America"], "n": range(4)})
+    assert left.auto_join(right, aggregate=None)["n"].tolist() == [0, 1, 2, 3]
 
 
 def test_the_report_says_that_the_other_frame_has_one_value():
     left, right = {"code": ["abcd", "efgh", "ijkl"]}, {"code": ["abcd"]}
-    found = _choose(left, right)
+    found = _choose_one(left, right)
     assert found.keys is None and "the other frame has one value of it" in dict(found.passed_over)["code = code"]
 
 

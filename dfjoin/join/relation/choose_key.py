@@ -57,8 +57,7 @@ def choose_equal_keys(left: KeyColumns, right: KeyColumns, threshold: float) -> 
     columns of the same rows agree (`key_evidence.rows_agree`). The others are ranked by containment, then shared
     values, then by whether their names agree, then by whether the right column is a key. Where the best one is no key
     of the right frame, there is none, or it holds parts of names, two or three columns may be
-    (`joint_key.find_joint_key`). Where there is none, a column of one value, as in a frame of one row, is the
-    key if its namesake has the value in one row.
+    (`joint_key.find_joint_key`).
 
     Parameters
     ----------
@@ -88,11 +87,12 @@ def choose_equal_keys(left: KeyColumns, right: KeyColumns, threshold: float) -> 
         if single is not None and joint.reason:
             notes.insert(0, (f"{single[0]} = {single[1]}", f"{joint.reason}; name it by `on` if that is meant"))
             return EqualKeys(None, notes, [*no_keys, single])
-    if not scored:
-        ones, reasons = _ones_of_one_row(left, right)
-        scored, passed, _ = _scored(left, right, ones, threshold)
-        single = (scored[0][1].label, scored[0][2].label) if scored else None
-        notes = [*reasons, *((columns, reason) for _, columns, reason in passed), *notes][:_MAX_NOTES]
+    _check_no_rival(scored)
+    return EqualKeys(None if single is None else ([single[0]], [single[1]]), notes, no_keys)
+
+
+def _check_no_rival(scored: Sequence[tuple[Any, ...]]) -> None:
+    """Raise an error if the two best pairs are equally good, and other rows meet by either."""
     tied = [pair for rank, *pair in scored if rank == scored[0][0]]
     rival = next((pair for pair in tied[1:] if not _meet_alike(tied[0], pair)), None)
     if rival is not None:
@@ -101,7 +101,18 @@ def choose_equal_keys(left: KeyColumns, right: KeyColumns, threshold: float) -> 
             f"`on` must be given: {pairs} join equally well (containment {scored[0][0][0]:.3f}); "
             "pass `on` and `right_on`"
         )
-    return EqualKeys(None if single is None else ([single[0]], [single[1]]), notes, no_keys)
+
+
+def choose_key_of_one_value(left: KeyColumns, right: KeyColumns, threshold: float) -> EqualKeys:
+    """Choose a column of one value as the key, as in a frame of one row: one row of its namesake has to have it.
+
+    Where nothing else relates two frames. Parameters, result and errors are those of `choose_equal_keys`.
+    """
+    ones, notes = _ones_of_one_row(left, right)
+    scored, passed, _ = _scored(left, right, ones, threshold)
+    _check_no_rival(scored)
+    notes = [*notes, *((columns, reason) for _, columns, reason in passed)][:_MAX_NOTES]
+    return EqualKeys(([scored[0][1].label], [scored[0][2].label]) if scored else None, notes, [])
 
 
 def _ones_of_one_row(left: KeyColumns, right: KeyColumns) -> tuple[list[SharedPair], list[tuple[str, str]]]:
