@@ -125,7 +125,7 @@ def test_other_people_of_the_same_last_names_are_not_joined(build):
     assert _joined(df.auto_join(lake, on="last_name")) == [(["last_name"], "governors", "1:1")]
 
 
-@pytest.mark.parametrize("states", [["Ohio"], ["Ohio", "Texas"]])
+@pytest.mark.parametrize("states", [["Ohio"], ["Ohio", "Texas"], ["Ohio", "Guam"]])
 def test_cities_of_few_states_are_not_joined_with_those_of_others(build, states):
     cities = pd.DataFrame({"city": [f"Town {i}" for i in range(42)], "state": ["Ohio", "Texas", "Oregon"] * 14})
     cities["rain"] = np.arange(42) / 8
@@ -136,6 +136,13 @@ def test_cities_of_few_states_are_not_joined_with_those_of_others(build, states)
     assert wide["rain"].tolist() == own["rain"].tolist()
     others = cities[["city"]].assign(state=np.resize(np.repeat(states, 7), 42))
     assert not _joined(others.auto_join(lake, **QUIET))
+
+
+def test_a_column_of_few_values_that_completes_no_name_is_no_reason_against_a_key(build):
+    shops = pd.DataFrame({"shop": [f"shop {i}" for i in range(42)], "grade": np.repeat(["good", "bad"], 21)})
+    sales = pd.DataFrame({"shop": shops["shop"].repeat(3), "grade": np.repeat(["bad", "good"], 63)})
+    sales["price"] = np.arange(126) / 8
+    assert _joined(shops.auto_join(build({"sales": sales}))) == [(["shop"], "sales", "1:m")]
 
 
 def test_the_year_in_which_an_award_began_is_not_that_of_its_winners(build):

@@ -127,7 +127,7 @@ def find_key_of_two(left: KeyColumns, rows: list[Any], context: SearchContext, o
     out, unless its values are parts of names of which the other column has the rest. Where the frame has a column
     once, the other one has the same name in the table or holds texts: the year in which an award was introduced is not
     that of its winners. A column of one value, as when the rows of one country were chosen, or of the few states of
-    cities, which no table is searched by, is held by the tables that have its values under its header.
+    cities, which no table is searched by, is held by the tables that have enough of its values under its header.
     O(pairs × (values + postings + rows of the tables)).
     """
     if not mode_of(context.params.mode).has_composite_keys:
@@ -137,7 +137,7 @@ def find_key_of_two(left: KeyColumns, rows: list[Any], context: SearchContext, o
     for row in rows:
         if isinstance(row.relationship, str) and row.relationship.endswith(":1"):
             keyed.setdefault(row.table, set()).add(row.query_column)
-    constants = _tables_of_constants(left, rows, context)
+    constants = _tables_of_constants(left, rows, context, options.threshold)
     queries = context.queries | {name: query for name, (query, _) in constants.items()}
     order = [name for name in dict.fromkeys(map(str, left.frame.columns)) if name in queries]
     tables = _tables_of_pairs(rows, context, keyed, {name: held for name, (_, held) in constants.items()}, order)
@@ -171,7 +171,7 @@ def find_key_of_two(left: KeyColumns, rows: list[Any], context: SearchContext, o
 
 
 def _tables_of_constants(
-    left: KeyColumns, rows: list[Any], context: SearchContext
+    left: KeyColumns, rows: list[Any], context: SearchContext, threshold: float
 ) -> dict[str, tuple[QueryColumn, set[str]]]:
     """Return for each column of one value the tables of some candidates that have this value under its header.
 
@@ -186,7 +186,7 @@ def _tables_of_constants(
     tables = [table for table, own in known.items() if not own.isdisjoint(headers.values())]
     if not tables:
         return {}
-    params = search_params(threshold=1.0, rank="matched", tables=tables)
+    params = search_params(threshold=threshold, rank="matched", tables=tables)
     found: dict[str, tuple[QueryColumn, set[str]]] = {}
     for row in rows_of(search_queries(context.snapshot, list(queries.values()), params, is_first=False)):
         if row.column.casefold() == row.query_column.casefold():
