@@ -103,7 +103,7 @@ def find_fuzzy(
     accepted = accept_matches(problem, model, precision)
     if accepted.chosen.size == 0:
         return _no_join(accepted.reason)
-    settings = FuzzySettings(side, accepted.threshold, float(precision), problem.weights)
+    settings = FuzzySettings(side, accepted.threshold, float(precision), problem.weights, problem.of_columns)
     return _write_pairs(problem, accepted, settings)
 
 
@@ -117,7 +117,7 @@ def apply_fuzzy(
     left, right : pyarrow Array or ChunkedArray of strings
         The columns, in the roles that they had then.
     settings : FuzzySettings
-        Of the earlier join: which side is the reference, and the least probability.
+        Of the earlier join: which side is the reference, the least probability, and what its pairs told of the columns.
     known : pair of ndarray of int64, optional
         Left and right rows that are joined already; their query rows are not joined again.
 
@@ -149,7 +149,7 @@ def apply_fuzzy(
     model = published_model()
     parts = _parts(settings.reference, columns, settings.weights)
     parts = None if settings.weights is None else parts  # nothing was learned of the columns, nothing is now
-    problem = set_up(reference, query, known_rows, model, parts)
+    problem = set_up(reference, query, known_rows, model, parts, settings.of_columns)
     targets = problem.targets
     scores = chances_of(model, targets)
     chosen = np.flatnonzero((scores >= settings.threshold) & (targets.partners >= 0))

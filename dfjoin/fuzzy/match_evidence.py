@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple, TypeVar
 
 import numpy as np
@@ -95,7 +95,8 @@ _MAX_RIVALS = 4
 
 _FAR = -12.0
 """Likeness of a rival that does not exist."""
-_LIMIT = 14.0
+LIMIT = 14.0
+"""Evidence lies between its negative and it."""
 
 _CONTEXT_NAMES = (
     "likeness",
@@ -119,6 +120,9 @@ _COLUMN_NAMES = (
 )
 EVIDENCE_NAMES = (*PAIR_NAMES, *_CONTEXT_NAMES, *_COLUMN_NAMES)
 """Names of the columns of `Evidence.values`."""
+
+N_OF_COLUMNS = len(_COLUMN_NAMES)
+"""Numbers of the evidence that are those of all pairs together."""
 
 _MISSING = PAIR_NAMES.index("left over of the first"), PAIR_NAMES.index("left over of the second")
 
@@ -146,6 +150,18 @@ class Evidence:
 
     def __len__(self) -> int:
         return int(self.partners.size)
+
+    @property
+    def of_columns(self) -> tuple[float, ...] | None:
+        """What all pairs together tell, the same for each; None if no text has a partner."""
+        found = self.values[self.partners >= 0, -N_OF_COLUMNS:]
+        return tuple(found[0].tolist()) if len(found) else None
+
+    def with_columns(self, numbers: tuple[float, ...]) -> Evidence:
+        """Put what all pairs of another join of these columns told in place of what these few tell."""
+        values = self.values.copy()
+        values[self.partners >= 0, -N_OF_COLUMNS:] = numbers
+        return replace(self, values=values)
 
     def take(self, rows: NDArray[np.int64]) -> Evidence:
         """Return the evidence of some texts."""
@@ -244,7 +260,7 @@ def gather(columns: TokenizedColumns, model: MatchModel) -> tuple[Evidence, Text
     texts = best.pairs.rows
     found.partners[texts] = best.pairs.others
     found.distances[texts] = base_distance(best.features[:, : len(CONFIGURATIONS)])
-    found.values[texts] = np.clip(np.hstack([best.features, context]), -_LIMIT, _LIMIT)
+    found.values[texts] = np.clip(np.hstack([best.features, context]), -LIMIT, LIMIT)
     return found, near.pairs
 
 
@@ -272,7 +288,7 @@ def _weigh_near(columns: TokenizedColumns, model: MatchModel, ranked: RankedPair
     """Rank the most alike candidates of each text anew, by likeness and by how usual their differences are."""
     near = ranked.nearest(_MAX_RIVALS + 1)
     usual = model.usualness(DIFFERENCE_NAMES, weigh_differences(columns, near.pairs, near.likeness))
-    return _in_order(near.pairs, np.clip(near.likeness + usual, -_LIMIT, _LIMIT))
+    return _in_order(near.pairs, np.clip(near.likeness + usual, -LIMIT, LIMIT))
 
 
 def _compare(
@@ -287,7 +303,7 @@ def _rank(
 ) -> RankedPairs:
     """Rank the candidates of each text by likeness."""
     likeness = model.likeness(LIKENESS_NAMES, measure_pairs(columns, side, rules, pairs))
-    return _in_order(pairs, np.clip(likeness, -_LIMIT, _LIMIT))
+    return _in_order(pairs, np.clip(likeness, -LIMIT, LIMIT))
 
 
 def _in_order(pairs: TextPairs, likeness: NDArray[np.float64]) -> RankedPairs:
@@ -404,7 +420,7 @@ def _context(
         rank.mean(),
         np.mean(rank < np.log(0.05)),
         np.unique(best.pairs.others).size / n,
-        np.minimum(margin, _LIMIT).mean(),
+        np.minimum(margin, LIMIT).mean(),
         np.mean(mutual > 0),
     ]
     return np.column_stack([*own, *(np.full(n, value) for value in of_column)])

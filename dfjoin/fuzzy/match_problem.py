@@ -38,6 +38,8 @@ class Problem:
         Whether the nearest reference text is a known partner.
     weights : tuple of tuple of float, or None
         What the columns of a composite key say; None for other keys, or if too few matches are expected.
+    of_columns : tuple of float, or None
+        See `Evidence.of_columns`.
     """
 
     reference: Texts
@@ -47,6 +49,7 @@ class Problem:
     known: Evidence
     is_known_right: NDArray[np.bool_]
     weights: ColumnWeights | None = None
+    of_columns: tuple[float, ...] | None = None
 
 
 def is_left_reference(left: Texts, right: Texts) -> bool:
@@ -69,7 +72,12 @@ def is_left_reference(left: Texts, right: Texts) -> bool:
 
 
 def set_up(
-    reference: Texts, query: Texts, known: KnownPairs, model: MatchModel, parts: KeyParts | None = None
+    reference: Texts,
+    query: Texts,
+    known: KnownPairs,
+    model: MatchModel,
+    parts: KeyParts | None = None,
+    of_columns: tuple[float, ...] | None = None,
 ) -> Problem:
     """Gather the evidence on two columns.
 
@@ -81,6 +89,8 @@ def set_up(
     model : MatchModel
     parts : KeyParts, optional
         The columns of a composite key.
+    of_columns : tuple of float, optional
+        What all pairs of an earlier join of other rows told: a few rows tell little of their columns.
 
     Returns
     -------
@@ -88,6 +98,9 @@ def set_up(
     """
     columns = prepare(reference, query)
     evidence, near = gather(columns, model)
+    if of_columns is not None:
+        evidence = evidence.with_columns(of_columns)
+    of_columns = evidence.of_columns
     weights = None
     if parts is None:
         evidence = _without_other_numbers(columns, evidence)
@@ -108,6 +121,7 @@ def set_up(
         known=evidence.take(known_texts),
         is_known_right=is_right,
         weights=weights,
+        of_columns=of_columns,
     )
 
 

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from dfjoin._validation import show
 from dfjoin.errors import InvalidParameterError, InvalidTypeError
 from dfjoin.fuzzy.column_weights import MAX_WEIGHT, N_LEVELS, ColumnWeights
+from dfjoin.fuzzy.match_evidence import LIMIT, N_OF_COLUMNS
 
 _LARGEST = 1e100
 _MAX_COLUMNS = 1000
@@ -32,17 +33,23 @@ class FuzzySettings:
         The precision that was asked for.
     weights : tuple of tuple of float, or None
         What the columns of a composite key say, by level; None for a key of one column.
+    of_columns : tuple of float, or None
+        What all pairs together told of the columns (`dfjoin.fuzzy.match_evidence.Evidence.of_columns`), so that a join
+        of a few rows is the same as one of many; None: what the rows tell that are joined.
     """
 
     reference: Literal["left", "right"]
     threshold: float
     precision: float
     weights: ColumnWeights | None = None
+    of_columns: tuple[float, ...] | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Return the settings as plain JSON values."""
-        held = {"reference": self.reference, "threshold": self.threshold, "precision": self.precision}
-        return held if self.weights is None else held | {"weights": [list(column) for column in self.weights]}
+        held: dict[str, Any] = {"reference": self.reference, "threshold": self.threshold, "precision": self.precision}
+        if self.weights is not None:
+            held["weights"] = [list(column) for column in self.weights]
+        return held if self.of_columns is None else held | {"of_columns": list(self.of_columns)}
 
     @classmethod
     def from_dict(cls, values: Any) -> FuzzySettings:
@@ -60,7 +67,7 @@ class FuzzySettings:
             raise InvalidParameterError(f'`reference` of likeness must be "left" or "right", got {show(reference)}')
         weights = _weights(values.get("weights"))
         numbers = _number(values, "threshold"), _number(values, "precision")
-        return cls(reference, *numbers, weights)
+        return cls(reference, *numbers, weights, _of_columns(values.get("of_columns")))
 
 
 def _number(values: Mapping[str, Any], key: str) -> float:
@@ -83,6 +90,19 @@ def _weights(held: Any) -> ColumnWeights | None:
             f"and {MAX_WEIGHT:g}, got {show(held)}"
         )
     return tuple(tuple(float(number) for number in column) for column in held)
+
+
+def _of_columns(held: Any) -> tuple[float, ...] | None:
+    """Read what the pairs of the earlier join told of their columns."""
+    if held is None:
+        return None
+    is_list = isinstance(held, list) and len(held) == N_OF_COLUMNS
+    if not is_list or not all(type(one) in (int, float) and abs(one) <= LIMIT for one in held):
+        raise InvalidParameterError(
+            f"`of_columns` of likeness must be a list of {N_OF_COLUMNS} numbers between -{LIMIT:g} and {LIMIT:g}, got "
+            f"{show(held)}"
+        )
+    return tuple(map(float, held))
 
 
 def _is_column(column: Any) -> bool:

@@ -288,6 +288,32 @@ def test_weights_of_columns_are_those_of_the_earlier_join(rng):
         apply_fuzzy(structs(left), structs(right), replace(found.settings, weights=found.settings.weights[:2]))
 
 
+FIRMS = [
+    f"{first} {trade} {kind}"
+    for first in ("Acme", "Global", "United", "Pacific", "Northern")
+    for trade in ("Steel", "Foods", "Motors", "Energy", "Textiles", "Logistics")
+    for kind in ("Inc", "Ltd")
+]
+
+
+def misspelled():
+    """Firms with a letter left out of each."""
+    rng = np.random.default_rng(3)
+    places = [int(rng.integers(1, len(name) - 1)) for name in FIRMS]
+    return [name[:at] + name[at + 1 :] for name, at in zip(FIRMS, places, strict=True)]
+
+
+@pytest.mark.parametrize("n", [1, 2, 5, 20])
+def test_a_few_rows_are_joined_as_all_rows_were(n):
+    left, right = pa.array(misspelled()), pa.array(FIRMS)
+    found = find_fuzzy(left, right)
+    again = apply_fuzzy(left.slice(0, n), right, found.settings)
+    assert again.settings == found.settings
+    assert set(pairs(again)) <= {(i, i) for i in range(n)} and len(again) >= max(1, 0.8 * n)
+    nothing = apply_fuzzy(pa.array(["Quartz Bakery GmbH"] * n), right, found.settings)
+    assert len(nothing) == 0
+
+
 def test_composite_keys_must_have_the_same_columns(rng):
     left, _ = shops(rng)
     with pytest.raises(InvalidTypeError, match=r"as many fields as `left` \(3\), got 1; put columns"):

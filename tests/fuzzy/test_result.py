@@ -31,6 +31,8 @@ def test_settings_survive_json():
     assert FuzzySettings.from_dict(json.loads(json.dumps(SETTINGS))).to_dict() == SETTINGS
     weighed = SETTINGS | {"weights": [[-1.5] * 4 + [2.0] * 5, [0.0] * 9]}
     assert FuzzySettings.from_dict(json.loads(json.dumps(weighed))).to_dict() == weighed
+    known = weighed | {"of_columns": [-4.25, 1.0, 1.0, 14.0, 0.5]}
+    assert FuzzySettings.from_dict(json.loads(json.dumps(known))).to_dict() == known
 
 
 @pytest.mark.parametrize(
@@ -47,6 +49,14 @@ def test_settings_survive_json():
         ({"weights": [[0.0] * 9, [float("nan")] * 9]}, InvalidParameterError, "numbers between -4 and 4, got"),
         ({"weights": [[0.0] * 9, [0.0] * 8]}, InvalidParameterError, "lists of 9 numbers"),
         ({"weights": "all"}, InvalidParameterError, "lists of 9 numbers"),
+        (
+            {"of_columns": [0.0] * 4},
+            InvalidParameterError,
+            "`of_columns` of likeness must be a list of 5 numbers between",
+        ),
+        ({"of_columns": [0.0] * 4 + [14.5]}, InvalidParameterError, "numbers between -14 and 14, got"),
+        ({"of_columns": [float("nan")] * 5}, InvalidParameterError, "numbers between -14 and 14, got"),
+        ({"of_columns": 3}, InvalidParameterError, "list of 5 numbers"),
     ],
 )
 def test_settings_that_are_none_are_refused(spoil, error, text):
