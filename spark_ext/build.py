@@ -24,7 +24,7 @@ from dfjoin.sources.roots import is_opened_with_credentials
 from dfjoin.types import IndexSettings, Root
 from spark_ext.jobs import described, in_tasks, n_cores
 from spark_ext.probe import cause_of, collect_or_explain, probe_workers
-from spark_ext.session import start_session, without_pandas_warning
+from spark_ext.session import start_session, uninterrupted, without_pandas_warning
 from spark_ext.tables import SessionTable, empty_batch, wall_time
 
 __all__ = ["SparkEngine"]
@@ -263,7 +263,8 @@ class _Job:
             workers = probe_workers(engine.spark, work)
             store = None if workers.shares_files or not workers.sees_store else store_location(work)
             if workers.shares_files or store is not None:
-                frame = in_tasks(self._table.numbered, partial(reader.read_into, work, store), "result string")
+                with uninterrupted():
+                    frame = in_tasks(self._table.numbered, partial(reader.read_into, work, store), "result string")
                 with described(engine.spark, "build: read a table of Spark"):
                     found = collect_or_explain(frame).column("result").to_pylist()
             else:

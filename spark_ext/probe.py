@@ -22,6 +22,7 @@ from dfjoin.ingest.at_store import store_location
 from dfjoin.store.snapshot import Snapshot
 from dfjoin.values.unicode import UNICODE_VERSION
 from spark_ext.jobs import described, is_local, n_cores, this_python
+from spark_ext.session import uninterrupted
 from spark_ext.transfer import collect
 
 __all__ = [
@@ -185,7 +186,7 @@ def _ask(spark: Any, asked: dict[str, Any]) -> list[dict[str, Any]]:
     """Ask the workers, see `_look`; raise unless all have what dfjoin needs."""
     with described(spark, "look at the workers"):
         n = n_cores(spark)
-        with this_python(spark):
+        with this_python(spark), uninterrupted():
             look = F.udf(_look(asked), "string", useArrow=False)  # workers may lack pyarrow, or have one that fails
             frame = spark.range(0, n, 1, n).select(look("id"))
         found = [json.loads(text) for text in collect_or_explain(frame, _REMEDY).column(0).to_pylist()]

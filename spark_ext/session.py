@@ -19,7 +19,7 @@ from typing import Any
 from dfjoin._optional import import_optional
 from dfjoin.errors import EngineError, MissingDependencyError
 
-__all__ = ["find_java_home", "is_startable", "start_session", "without_pandas_warning"]
+__all__ = ["find_java_home", "is_startable", "start_session", "uninterrupted", "without_pandas_warning"]
 
 _MIN_JAVA = 17
 _WRAPPER = """#!/bin/sh
@@ -223,6 +223,18 @@ def _noting_interrupts(noted: list[int]) -> Iterator[None]:
     finally:
         if signal.getsignal(signal.SIGINT) is note:
             signal.signal(signal.SIGINT, before)
+
+
+@contextlib.contextmanager
+def uninterrupted() -> Iterator[None]:
+    """Let Ctrl-C wait for the end of some calls of Java: within one, pyspark's handler spoils the connection to it."""
+    noted: list[int] = []
+    try:
+        with _noting_interrupts(noted):
+            yield
+    finally:
+        if noted:
+            raise KeyboardInterrupt
 
 
 @contextlib.contextmanager

@@ -138,6 +138,19 @@ def test_ctrl_c_during_the_start_leaves_no_java(own_spark, tmp_path):
 
 
 @pytest.mark.skipif(os.name != "posix", reason="signals")
+def test_ctrl_c_waits_for_calls_of_java(spark):
+    """pyspark's handler speaks to Java in the middle of the call that it interrupts, whose answer is lost then."""
+    answered = []
+    with pytest.raises(KeyboardInterrupt), spark_session.uninterrupted():
+        signal.raise_signal(signal.SIGINT)
+        answered.append(spark.range(3).selectExpr("id + 1").schema)
+    assert len(answered) == 1
+    with pytest.raises(KeyboardInterrupt), spark_session.uninterrupted():
+        signal.raise_signal(signal.SIGINT)
+        raise ValueError("what was called failed, too")
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals")
 @pytest.mark.parametrize("handler", ["pyspark", "of its own"])
 def test_ctrl_c_before_a_job_begins_stops_it(spark, monkeypatch, handler):
     """pyspark's handler cancels the jobs that run; here Java has been asked for the rows, and waits for who takes them."""
