@@ -61,7 +61,7 @@ class TestHarnesses:
     @pytest.mark.slow
     def test_damaged_indexes_never_lie_or_crash(self, tmp_path):
         sound = prepare(tmp_path)
-        for is_hostile, n in ((False, 30), (True, 20)):
+        for is_hostile, n in ((False, 60), (True, 40)):
             figures = run_mutations(n, seed=5, is_hostile=is_hostile, place=tmp_path, sound=sound)
             assert figures["failures"] == [] and figures["mutations"] == n
 
