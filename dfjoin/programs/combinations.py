@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from dfjoin.programs import scalar_dates, scalar_numbers
 from dfjoin.programs.spark_sql import END, quote
@@ -23,6 +24,8 @@ _DATE = "[0-9]{4}-[0-9]{2}-[0-9]{2}"
 _NO_DATE = "????-??-??"
 _NUMBER = "-?[0-9]{1,12}([.][0-9]{1,6})?"
 _SCALE = 10**6
+_DECIMAL = pa.decimal128(18, 6)
+"""Holds what `_NUMBER` matches."""
 
 
 def function_of(kind: str) -> str:
@@ -38,7 +41,9 @@ def combine(first: str, second: str, kind: str) -> str | None:
 
 
 def combine_columns(first: pa.Array, second: pa.Array, kind: str) -> pa.Array:
-    """Compute from two columns of strings of one length, each distinct pair once; nulls give nulls."""
+    """Compute from two columns of strings of one length, moments of each distinct pair once; nulls give nulls."""
+    if kind in NUMBER_KINDS:
+        return _combine_number_columns(first, second, kind)
     encoded = [array.dictionary_encode() for array in (first, second)]
     texts = [one.dictionary.to_pylist() for one in encoded]
     codes = [one.indices.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int64) for one in encoded]
@@ -49,6 +54,16 @@ def combine_columns(first: pa.Array, second: pa.Array, kind: str) -> pa.Array:
         for pair in distinct.tolist()
     ]
     return pa.array(made, pa.string()).take(pa.array(inverse.reshape(-1)))
+
+
+def _combine_number_columns(first: pa.Array, second: pa.Array, kind: str) -> pa.Array:
+    """Compute sums or differences, as `scalar_numbers.combine_numbers` does, of whole columns at once."""
+    numbers = []
+    for array in (first, second):
+        is_number = pc.match_substring_regex(array, rf"\A{_NUMBER}\z")
+        numbers.append(pc.if_else(is_number, array, None).cast(_DECIMAL))
+    made = pc.add(*numbers) if kind == "sum" else pc.subtract(*numbers)
+    return pc.utf8_rtrim(pc.utf8_rtrim(made.cast(pa.string()), "0"), ".")
 
 
 def combine_sql(first: str, second: str, kind: str) -> str:
@@ -104,7 +119,7 @@ def _clock_sql(moment: str) -> str:
 
 def _numbers_sql(kind: str) -> str:
     """Write a sum or difference of the decimals ``x.a`` and ``x.b``, in millionths."""
-    pattern = quote(f"^{_NUMBER}{END}")
+    pattern = quote(rf"\A{_NUMBER}\z")
     first, second = (f"CAST(CAST({text} AS DECIMAL(18, 6)) * {_SCALE} AS BIGINT)" for text in ("x.a", "x.b"))
     total = f"{first} {'+' if kind == 'sum' else '-'} {second}"
     rest = f"trim(TRAILING '0' FROM lpad(CAST(abs(n) % {_SCALE} AS STRING), 6, '0'))"
