@@ -133,7 +133,7 @@ class QueryColumn:
         return 2 * n_years > len(values)
 
     def _are_mostly_days(self) -> bool:
-        """Tell whether most of some texts are days, months or other periods: ``March 11``, ``APR 1948``."""
+        """Tell whether most of some texts are days, months or other periods: ``March 11``, ``APR 1948``, ``Monday``."""
         return self.kind == "text" and self.n_values <= _MOST_DAYS and are_periods(self.values.values())
 
     def spelling(self, code: int) -> str:

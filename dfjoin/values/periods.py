@@ -42,10 +42,12 @@ _GRANULARITY_OF = {
 _PATTERNS = tuple(_GRANULARITY_OF)
 _Pattern: TypeAlias = re.Pattern[str]
 
-_DAYS_OF_A_YEAR = tuple(
-    re.compile(pattern) for pattern in (rf"{_MONTH}[ ,-]{{0,2}}\d\d?(?:st|nd|rd|th)?", rf"\d\d?\.?[ -]{_MONTH}")
+_OF_ANY_YEAR = re.compile(
+    rf"{_MONTH}(?:[ ,-]{{0,2}}\d\d?(?:st|nd|rd|th)?)?"
+    rf"|\d\d?\.?[ -]{_MONTH.replace('?P<name>', '?:')}"
+    r"|(?:mon|tues?|wed(?:nes)?|thu(?:rs?)?|fri|sat(?:ur)?|sun)(?:day)?\.?"
 )
-"""``march 11``, ``11-mar``."""
+"""``march 11``, ``11-mar``, ``march``, ``mon``."""
 
 _SEASON = re.compile(r"(?:[A-Za-z]+ )?([0-9]{4}) ?[-/\u2013] ?([0-9]{4}|[0-9]{2})")
 _MOMENT = re.compile(r"\d{4}-\d\d-\d\d(?:[ t]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:z|[+-]\d\d:?\d\d)?)?")
@@ -323,16 +325,14 @@ def _spell_all(numbers: NDArray[np.int64], granularity: str) -> list[list[str]]:
 
 
 def are_periods(texts: Sequence[str]) -> bool:
-    """Tell whether most of some canonical texts are periods, seasons, or days of any year.
+    """Tell whether most of some canonical texts are periods, seasons, or days, months or weekdays of any year.
 
     Examples
     --------
-    >>> are_periods(["march 11", "3 apr", "tbd"]), are_periods(["may", "june"]), are_periods(["apr 1948", "may 1948"])
-    (True, False, True)
+    >>> are_periods(["march 11", "3 apr", "tbd"]), are_periods(["may", "june"]), are_periods(["may flower", "june"])
+    (True, True, False)
     """
-    n_read = sum(
-        is_period(text) or is_season(text) or any(one.fullmatch(text) for one in _DAYS_OF_A_YEAR) for text in texts
-    )
+    n_read = sum(is_period(text) or is_season(text) or _OF_ANY_YEAR.fullmatch(text) is not None for text in texts)
     return 2 * n_read > len(texts)
 
 

@@ -163,5 +163,5 @@ def test_dates_alone_are_joined_with_periods_only_where_they_are_named(build, rn
     lake = build({"rates": table})
     report = dfjoin.report(pd.DataFrame({"day": DAYS}).auto_join(lake))
     assert "joined rates" not in str(report)
-    assert "tables of any subject share days and years: name the key" in str(report)
+    assert "tables of any subject share days, months and years: name the key" in str(report)
     assert "joined rates" in str(dfjoin.report(pd.DataFrame({"day": DAYS}).auto_join(lake, on="day")))

@@ -244,7 +244,7 @@ class LakeCandidates:
         if not self.is_unnamed or query is None:
             return ""
         if has_dates_alone(self._context.snapshot, query, row.table):
-            return "tables of any subject share days and years: name the key with `on` if it is meant"
+            return "tables of any subject share days, months and years: name the key with `on` if it is meant"
         if has_serials_alone(self._context.snapshot, query, row.table):
             return "tables of any subject have numbers from 1 on, or letters: name the key with `on` if it is meant"
         return ""

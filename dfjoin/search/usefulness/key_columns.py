@@ -57,9 +57,9 @@ def reason_against_key(query: QueryColumn) -> str:
 def has_dates_alone(snapshot: Snapshot, query: QueryColumn, table: str) -> bool:
     """Tell whether a query holds days, years or seasons, and its frame shares no other header with a table.
 
-    Days (``2024-03-11``, ``March 11``), months, years and seasons (``2023-24``) stand in tables of any subject, so that
-    they alone do not say that two tables belong together, nor do headers of the calendar (``month``, ``day of week``)
-    beside them, or such as ``rownames`` and ``type``.
+    Days (``2024-03-11``, ``March 11``, ``Monday``), months, years and seasons (``2023-24``) stand in tables of any
+    subject, so that they alone do not say that two tables belong together, nor do headers of the calendar (``month``,
+    ``day of week``) beside them, or such as ``rownames`` and ``type``.
 
     Parameters
     ----------

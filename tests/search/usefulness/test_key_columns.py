@@ -68,8 +68,25 @@ def test_days_and_years_alone_join_no_tables_unless_they_are_named(build, days):
     alone = dfjoin.auto_join(frame, lake, tables="weather", on_no_match="ignore")
     report = alone.attrs["dfjoin"]
     assert not report["joined"] and list(alone.columns) == list(frame.columns)
-    assert any("share days and years: name the key" in one["reason"] for one in report["passed_over"])
+    assert any("share days, months and years: name the key" in one["reason"] for one in report["passed_over"])
     assert "rain" in dfjoin.auto_join(frame, lake, on="day", tables="weather").columns
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        ["Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"],
+        ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sept", "Oct", "Nov", "Dec"],
+        ["May", "June", "July", "August"],
+    ],
+)
+def test_weekdays_and_months_alone_join_no_table_that_nobody_named(build, names):
+    lake = build({"shows": pd.DataFrame({"day": names, "host": [f"host {i}" for i in range(len(names))]})})
+    frame = pd.DataFrame({"day": names * 2, "visitors": [f"about {i}" for i in range(2 * len(names))]})
+    alone = dfjoin.auto_join(frame, lake, on_no_match="ignore")
+    assert list(alone.columns) == list(frame.columns)
+    assert "share days, months and years: name the key" in str(alone.attrs["dfjoin"])
+    assert "host" in dfjoin.auto_join(frame, lake, on="day").columns
 
 
 def test_texts_are_read_as_days_once_for_a_query(build, monkeypatch):
