@@ -392,7 +392,7 @@ def _convert(values: ValueSet, kind: str) -> pd.Series | None:
     if not is_null.any():
         return pd.Series(distinct[codes])
     if kind == "date":
-        return pd.Series(np.append(distinct, np.datetime64("NaT"))[codes])
+        return pd.Series(np.append(distinct, np.datetime64("NaT", "us"))[codes])
     if kind in ("float", "decimal"):
         return pd.Series(np.append(distinct, np.nan)[codes])
     filled = np.append(distinct, distinct.dtype.type(0))[codes]

@@ -22,8 +22,8 @@ COMPONENTS = {
 
 
 def dtype_of(record, field):
-    _, dtype = get_args(get_type_hints(record, vars(records))[field])
-    return np.dtype(get_args(dtype)[0])
+    dtype = get_args(get_type_hints(record, vars(records))[field])[-1]
+    return np.dtype(*(get_args(dtype) or [dtype]))  # NDArray is an alias of its own since numpy 2.5
 
 
 @pytest.mark.parametrize("record", COMPONENTS, ids=lambda record: record.__name__)

@@ -248,7 +248,7 @@ def _periods(column: Column) -> list[Reading]:
     if day is None:
         return periods
     days = np.array([text for text in _made_of(column, day.program).results if text], "datetime64[D]")
-    return [one._replace(is_spelled=_all_begin(days, one.kind) or _all_begin(days + 1, one.kind)) for one in periods]
+    return [one._replace(is_spelled=_all_begin(days, one.kind) or _all_begin(days + np.timedelta64(1, "D"), one.kind)) for one in periods]
 
 
 def _all_begin(days: NDArray[np.datetime64], kind: str) -> bool:
