@@ -247,8 +247,10 @@ def _periods(column: Column) -> list[Reading]:
     day = next((one for one in readings if one.kind == "day"), None)
     if day is None:
         return periods
-    days = np.array([text for text in _made_of(column, day.program).results if text], "datetime64[D]")
-    return [one._replace(is_spelled=_all_begin(days, one.kind) or _all_begin(days + np.timedelta64(1, "D"), one.kind)) for one in periods]
+    texts = [text for text in _made_of(column, day.program).results if text]
+    days: NDArray[np.datetime64] = np.array(texts, "datetime64[D]")
+    after = days + np.timedelta64(1, "D")
+    return [one._replace(is_spelled=_all_begin(days, one.kind) or _all_begin(after, one.kind)) for one in periods]
 
 
 def _all_begin(days: NDArray[np.datetime64], kind: str) -> bool:
