@@ -80,7 +80,7 @@ def find_period_candidates(
 
     Notes
     -----
-    The index has texts and days; so periods are spelled in all the ways that tables spell them, at most 5 for a
+    The index has texts and days; so periods are spelled in all the ways that tables spell them, at most 6 for a
     granularity, and each spelling of which the lake holds enough is searched.
     """
     found = []
@@ -240,6 +240,6 @@ def _holds_periods(snapshot: Snapshot, found: PeriodCandidate) -> bool:
 
 
 def _are_periods(texts: list[str], granularity: str, is_year: bool) -> bool:
-    """Tell whether texts are periods of a granularity, or the first days of such."""
+    """Tell whether texts are periods of a granularity, or all the first days of such, or all the last ones."""
     periods = read_periods(pd.Series(texts, dtype=object), is_year=is_year)
-    return periods is not None and (periods.granularity == granularity or periods.are_first_of(granularity))
+    return periods is not None and (periods.granularity == granularity or periods.are_bounds_of(granularity))

@@ -107,17 +107,21 @@ class PeriodColumn:
         }[granularity]()
         return np.where(self.is_null, np.iinfo(np.int64).min, found)
 
-    def are_first_of(self, granularity: str) -> bool:
-        """Tell whether each begins with a coarser period: columns of months may hold first days of them.
+    def are_bounds_of(self, granularity: str) -> bool:
+        """Tell whether each begins, or each ends, a coarser period: days may stand for months so.
 
         Examples
         --------
-        >>> read_periods(pd.Series(["2020-01-01", "2020-04-01"])).are_first_of("quarter")
+        >>> read_periods(pd.Series(["2020-01-01", "2020-04-01"])).are_bounds_of("quarter")
+        True
+        >>> read_periods(pd.Series(["2020-02-29", "2020-03-31"])).are_bounds_of("month")
         True
         """
-        before = PeriodColumn(self.granularity, self.starts - 1, self.ends, self.is_null)
-        is_first = before.numbers(granularity) != self.numbers(granularity)
-        return bool(is_first[~self.is_null].all())
+        here, *neighbours = (
+            PeriodColumn(self.granularity, starts, self.ends, self.is_null).numbers(granularity)[~self.is_null]
+            for starts in (self.starts, self.starts - 1, self.ends)
+        )
+        return any(bool((numbers != here).all()) for numbers in neighbours)
 
 
 def read_periods(column: pd.Series, *, is_year: bool = False, share: float = SHARE) -> PeriodColumn | None:
@@ -293,22 +297,27 @@ def _first_days_of_weeks(years: NDArray[np.int64]) -> NDArray[np.int64]:
 
 
 def _spellings(granularity: str) -> Sequence[Callable[[int], str]]:
-    """Return ways to spell the number of a year, quarter or month; by its first day, too."""
+    """Return ways to spell the number of a year, quarter or month; by its first day and its last one, too."""
+    length = _MONTHS_OF[granularity]
+    days: tuple[Callable[[int], str], ...] = (
+        lambda n: str(np.datetime64(length * n, "M").astype("datetime64[D]")),
+        lambda n: str(np.datetime64(length * (n + 1), "M").astype("datetime64[D]") - 1),
+    )
     if granularity == "year":
-        return (lambda n: f"{1970 + n}", lambda n: f"{1970 + n}-01-01")
+        return (lambda n: f"{1970 + n}", *days)
     if granularity == "quarter":
         return (
             lambda n: f"{1970 + n // 4}Q{n % 4 + 1}",
             lambda n: f"{1970 + n // 4}-Q{n % 4 + 1}",
             lambda n: f"Q{n % 4 + 1} {1970 + n // 4}",
-            lambda n: f"{1970 + n // 4}-{3 * (n % 4) + 1:02d}-01",
+            *days,
         )
     return (
         lambda n: f"{1970 + n // 12}-{n % 12 + 1:02d}",
         lambda n: f"{_MONTHS[n % 12]} {1970 + n // 12}",
         lambda n: f"{_LONG_MONTHS[n % 12]} {1970 + n // 12}",
         lambda n: f"{1970 + n // 12}M{n % 12 + 1:02d}",
-        lambda n: f"{1970 + n // 12}-{n % 12 + 1:02d}-01",
+        *days,
     )
 
 
@@ -353,7 +362,7 @@ def spell_periods(numbers: NDArray[np.int64], granularity: str) -> list[pd.Serie
     Examples
     --------
     >>> [list(spelled) for spelled in spell_periods(np.array([201]), "quarter")]
-    [['2020Q2'], ['2020-Q2'], ['Q2 2020'], ['2020-04-01']]
+    [['2020Q2'], ['2020-Q2'], ['Q2 2020'], ['2020-04-01'], ['2020-06-30']]
     """
     codes, values = pd.factorize(numbers)
     is_null = values == np.iinfo(np.int64).min

@@ -20,15 +20,22 @@ SPELLINGS = {
         lambda period: period.strftime("%b %Y"),
         lambda period: period.start_time,
         lambda period: period.start_time.date(),
+        lambda period: period.end_time.normalize(),
+        lambda period: f"{period.end_time:%d/%m/%Y}",
     ],
-    "quarter": [lambda period: f"{period.year}Q{period.quarter}", lambda period: period.start_time],
-    "year": [lambda period: period.year],
+    "quarter": [
+        lambda period: f"{period.year}Q{period.quarter}",
+        lambda period: period.start_time,
+        lambda period: period.end_time.date(),
+    ],
+    "year": [lambda period: period.year, lambda period: period.end_time.normalize()],
+    "week": [lambda period: period.start_time, lambda period: period.end_time.normalize()],
 }
 CASES = [(granularity, spell) for granularity, spellings in SPELLINGS.items() for spell in spellings]
 
 
 def _periods(granularity):
-    return SALES["date"].dt.to_period({"month": "M", "quarter": "Q", "year": "Y"}[granularity])
+    return SALES["date"].dt.to_period({"month": "M", "quarter": "Q", "year": "Y", "week": "W"}[granularity])
 
 
 def _rain(granularity, spell):
@@ -37,7 +44,7 @@ def _rain(granularity, spell):
     rain = keys.to_frame(index=False).sample(frac=1, random_state=2, ignore_index=True)
     rain = rain.assign(rain=np.arange(len(rain)) + 0.25)
     expected = SALES.assign(period=_periods(granularity)).merge(rain, how="left", on=["city", "period"])["rain"]
-    name = "year" if granularity == "year" else "period"
+    name = "year" if granularity == "year" else "period"  # whole numbers are years where a name says so
     return rain.assign(period=[spell(period) for period in rain["period"]]).rename(columns={"period": name}), expected
 
 
@@ -76,6 +83,16 @@ def test_the_date_may_stand_first_and_other_columns_of_the_key_stay_equal():
             rain, on=["date", "shop", "city"], right_on=["period", "shop", "city"], threshold=0
         )
     assert other["rain"].isna().all()
+
+
+@pytest.mark.parametrize("day", [0, 6])
+def test_months_join_the_days_that_begin_or_end_weeks(day):
+    weekly = SALES[SALES["date"].dt.day_of_week == day].assign(date=lambda df: df["date"].astype(str))
+    months, _ = _rain("month", str)
+    joined = months.auto_join(weekly, on=["city", "period"], right_on=["city", "date"])
+    means = weekly.groupby(["city", weekly["date"].str[:7]])["sales"].mean()
+    expected = [means.get(key) for key in zip(months["city"], months["period"], strict=True)]
+    assert joined["sales"].to_numpy() == pytest.approx(np.array(expected, float), nan_ok=True)
 
 
 def test_dates_that_are_equal_are_joined_by_equality():

@@ -18,6 +18,7 @@ WAYS = {
     "Mon YYYY": ("month", "M", lambda p: p.strftime("%b %Y").upper()),
     "YYYY-MM": ("month", "M", str),
     "first days": ("month", "M", lambda p: p.start_time),
+    "last days": ("month", "M", lambda p: p.end_time.normalize()),
     "YYYYQn": ("quarter", "Q", str),
     "YYYY": ("year", "Y", lambda p: p.year),
     "YYYY-Www": ("week", "W", lambda p: "{}-W{:02d}".format(*p.start_time.isocalendar()[:2])),
@@ -97,7 +98,7 @@ def test_periods_are_among_the_best_of_a_query(build, rng, frame, k):
 
 
 @pytest.mark.parametrize("on", [["county", "date"], ["date", "county"], "county", None])
-@pytest.mark.parametrize("way", ["Mon YYYY", "first days", "YYYYQn"])
+@pytest.mark.parametrize("way", ["Mon YYYY", "first days", "last days", "YYYYQn"])
 def test_entity_and_period_are_one_key(build, rng, frame, way, on):
     granularity, freq, _ = WAYS[way]
     periods, texts = _periods(way)

@@ -53,6 +53,36 @@ def test_days_lie_in_periods_however_these_are_spelled():
         assert pairs_of(periods, DAYS) == {pair[::-1] for pair in expected}, name
 
 
+BOUNDS = {
+    "month": lambda d: d.replace(day=1),
+    "month end": lambda d: (d.replace(day=28) + timedelta(days=4)).replace(day=1) - timedelta(days=1),
+    "quarter": lambda d: date(d.year, 3 * QUARTER[d] - 2, 1),
+    "quarter end": lambda d: BOUNDS["month end"](date(d.year, 3 * QUARTER[d], 1)),
+    "year": lambda d: date(d.year, 1, 1),
+    "year end": lambda d: date(d.year, 12, 31),
+    "week": lambda d: d - timedelta(days=d.weekday()),
+    "week end": lambda d: d + timedelta(days=6 - d.weekday()),
+}
+
+
+@pytest.mark.parametrize("bound", BOUNDS)
+def test_days_lie_in_periods_that_stand_as_their_first_or_last_days(bound):
+    days = [DAYS[0] + timedelta(days=i) for i in range(990)]  # each bound, too
+    QUARTER.update({day: (day.month + 2) // 3 for day in days})
+    bounds = list(dict.fromkeys(map(BOUNDS[bound], days)))
+    expected = {(str(day), str(BOUNDS[bound](day))) for day in days}
+    assert pairs_of(days, bounds) == expected
+    assert pairs_of([f"{day:%d %B %Y}" for day in bounds], days) == {
+        (f"{date.fromisoformat(two):%d %B %Y}", one) for one, two in expected
+    }
+
+
+def test_a_few_first_days_of_months_are_days():
+    days = [date(2024, 1, 1) + timedelta(days=i) for i in range(366)]
+    holidays = [date(2024, 1, 1), date(2024, 5, 1), date(2024, 11, 1)]
+    assert pairs_of(days, holidays) == {(str(day), str(day)) for day in holidays}
+
+
 MONTH_NAMES = {
     "{d}. {m} {y}": "Januar Februar März April Mai Juni Juli August September Oktober November Dezember",
     "{d} de {m} de {y}": "enero febrero marzo abril mayo junio julio agosto septiembre octubre noviembre diciembre",

@@ -67,7 +67,7 @@ def find_period_keys(
 
     Notes
     -----
-    Days that are all the first ones of their months hold months. O(rows × key columns).
+    Days that all are the first ones of their months, or all the last ones, hold months. O(rows × key columns).
     """
     dates = [[dates_of(side, label) for label in labels] for side, labels in zip((left, right), keys, strict=True)]
     found: list[PeriodKeys] = []
@@ -141,13 +141,14 @@ def _common_period(own: PeriodColumn | None, theirs: PeriodColumn | None) -> str
         return None
     held = {_granularity(own), _granularity(theirs)}
     coarser = min(held, key=GRANULARITIES.index)
-    return None if len(held) == 1 or ("week" in held and coarser != "week") else coarser
+    are_weeks = "week" in (own.granularity, theirs.granularity)  # days that begin weeks lie in months, too
+    return None if len(held) == 1 or (are_weeks and coarser != "week") else coarser
 
 
 def _granularity(periods: PeriodColumn) -> str:
-    """Return what a column of dates holds: first days are the periods that begin with them."""
+    """Return what a column of dates holds: days that all begin or all end periods are these periods."""
     if np.unique(periods.starts[~periods.is_null]).size > 1 and periods.granularity in ("day", "second"):
-        return next((one for one in ("year", "quarter", "month") if periods.are_first_of(one)), periods.granularity)
+        return next((one for one in GRANULARITIES[:4] if periods.are_bounds_of(one)), periods.granularity)
     return periods.granularity
 
 

@@ -83,7 +83,7 @@ class PeriodLink:
         name = self.step.right_on[-1]
         periods = read_periods(texts, is_year=self._period == "year" or is_year_name(name), share=0.0)
         periods = check_periods(periods, self._period, name)
-        if self._is_finer and periods.granularity != self._period and not periods.are_first_of(self._period):
+        if self._is_finer and periods.granularity != self._period and not periods.are_bounds_of(self._period):
             raise InvalidParameterError(
                 f"`on` must not be finer on both sides than the {self._period} at which they are joined, got days of "
                 f"{show(name)}: rows would meet later ones"

@@ -109,6 +109,8 @@ _WRITTEN = {
     "month of the year": "%-m",
 }
 """What dates lie in, and how it is written."""
+_MONTHS_OF = {"iso week": 0, "month": 1, "quarter": 3, "year": 12}
+"""Months of the periods that days may spell, none of a week."""
 _FINEST = (*_WRITTEN, "fiscal quarter", "fiscal year")
 _PERIODS = ("iso week", "month", "quarter", "fiscal quarter")
 """Kinds that relate columns that nobody named: days of two dense calendars and years are equal by chance."""
@@ -131,11 +133,14 @@ class Reading(NamedTuple):
         Writes it in the one form that all columns of the kind have.
     is_spelled : bool
         Whether the values are spelled so; else they lie in it, as days in months, or may be anything, as numbers.
+    is_of_days : bool
+        Whether days spell it: all begin it, or all end it.
     """
 
     kind: str
     program: Program
     is_spelled: bool
+    is_of_days: bool = False
 
 
 class Named(NamedTuple):
@@ -181,10 +186,10 @@ def relate_named(left: Column, right: Column, *, accepts_doubt: bool = False) ->
         return Named(None)
     sides = [_some_texts(column) for column in (left, right)]
     readings = [list(_readings(column.name, texts)) for column, texts in zip((left, right), sides, strict=True)]
+    readings = [_spelled_by_days(column, found) for column, found in zip((left, right), readings, strict=True)]
     own = readings[0] + list(_readings_like(left.name, sides[0], sides[1], readings[1]))
     theirs = readings[1] + list(_readings_like(right.name, sides[1], sides[0], readings[0]))
-    pairs = [(one, two) for one in own for two in theirs if _may_meet(one, two)]
-    pairs.sort(key=lambda pair: _FINEST.index(pair[0].kind) if pair[0].kind in _FINEST else -1)
+    pairs = sorted(((one, two) for one in own for two in theirs if _may_meet(one, two)), key=_order)
     proposal = ""
     for one, two in pairs:
         found = _joined(left, right, one, two)
@@ -192,6 +197,8 @@ def relate_named(left: Column, right: Column, *, accepts_doubt: bool = False) ->
             continue
         join, examples = found
         share = max(join.source_coverage, join.target_coverage)
+        if one.is_of_days != two.is_of_days and not (one.is_spelled and two.is_spelled):
+            share = join.source_coverage  # of the days that lie in them: a few holidays may be first days of months
         if share >= _EXPLAINED or (accepts_doubt and share >= _SHOWN):
             return Named(join)
         if share >= _SHOWN and not proposal:
@@ -239,27 +246,39 @@ def relate_periods(left: Mapping[str, Column], right: Mapping[str, Column], *, a
 
 
 def _periods(column: Column) -> list[Reading]:
-    """Return the periods that a column spells, or has values in; days that all begin or end a period spell it."""
+    """Return the periods that a column spells, or has values in."""
     if not 2 <= len(column.values) <= _MOST_VALUES:
         return []
-    readings = list(_readings(column.name, _some_texts(column)))
-    periods = [one for one in readings if one.kind in _PERIODS]
+    readings = _spelled_by_days(column, list(_readings(column.name, _some_texts(column))))
+    return [one for one in readings if one.kind in _PERIODS]
+
+
+def _spelled_by_days(column: Column, readings: list[Reading]) -> list[Reading]:
+    """Say of days that all begin or all end a period that they spell it."""
     day = next((one for one in readings if one.kind == "day"), None)
     if day is None:
-        return periods
+        return readings
     texts = [text for text in _made_of(column, day.program).results if text]
     days: NDArray[np.datetime64] = np.array(texts, "datetime64[D]")
     after = days + np.timedelta64(1, "D")
-    return [one._replace(is_spelled=_all_begin(days, one.kind) or _all_begin(after, one.kind)) for one in periods]
+    spelled = [kind for kind in _MONTHS_OF if _all_begin(days, kind) or _all_begin(after, kind)]
+    return [one._replace(is_spelled=True, is_of_days=True) if one.kind in spelled else one for one in readings]
+
+
+def _order(pair: tuple[Reading, Reading]) -> tuple[int, int]:
+    """Return where a pair of readings is tried: what days spell, the longest first, and then the finest first."""
+    kind = pair[0].kind
+    place = _FINEST.index(kind) if kind in _FINEST else -1
+    return (0, -place) if any(one.is_of_days for one in pair) else (1, place)
 
 
 def _all_begin(days: NDArray[np.datetime64], kind: str) -> bool:
-    """Tell whether all days are the first of their ISO week, month or quarter."""
+    """Tell whether all days are the first of their ISO week, month, quarter or year."""
     if kind == "iso week":
         return bool(((days.astype(np.int64) + 3) % 7 == 0).all())  # 1970-01-01 was a Thursday
     months = days.astype("datetime64[M]")
     is_first = months.astype("datetime64[D]") == days
-    return bool((is_first & ((kind == "month") | (months.astype(np.int64) % 3 == 0))).all())
+    return bool((is_first & (months.astype(np.int64) % _MONTHS_OF[kind] == 0)).all())
 
 
 def _some_texts(column: Column) -> list[str]:
