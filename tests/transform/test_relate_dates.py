@@ -1,6 +1,6 @@
 """Columns of dates in different spellings."""
 
-from datetime import date, timedelta
+from datetime import UTC, date, datetime, timedelta
 
 import numpy as np
 import pyarrow as pa
@@ -54,6 +54,38 @@ def test_an_open_order_of_day_and_month_is_not_guessed():
 )
 def test_other_columns_are_no_dates(texts):
     assert date_program(column(texts)) is None
+
+
+SECONDS = [1_600_000_000 + int(n) for n in RNG.choice(10**8, 80, replace=False)]
+MOMENTS = [datetime.fromtimestamp(n, UTC) for n in SECONDS]
+
+
+@pytest.mark.parametrize(
+    ("own", "theirs"),
+    [
+        ("%m/%d/%Y %I:%M:%S %p", "%Y-%m-%d %H:%M:%S.000000"),
+        ("%d.%m.%Y %H:%M:%S", "%b %d, %Y %I:%M:%S %p"),
+        ("%d-%b-%Y %H:%M:%S", "%s"),
+        ("%Y-%m-%dT%H:%M:%SZ", "%s000"),
+        ("%s", "%s000"),
+    ],
+)
+def test_moments_meet_whatever_their_spelling(own, theirs):
+    def spelled(layout):
+        texts = [layout.replace("%s", str(n)) for n in SECONDS]
+        return pa.array([moment.strftime(text) for moment, text in zip(MOMENTS, texts, strict=True)])
+
+    left, right = {"at": spelled(own)}, {"when": spelled(theirs)}
+    rows = join_rows(find_programs(left, right), left, right)
+    assert rows.left_rows.tolist() == rows.right_rows.tolist() == list(range(80))
+
+
+@pytest.mark.parametrize("fine", ["{m:%Y-%m-%d %H:%M:%S}.{n:03d}", "{s}{n:03d}"])
+def test_parts_of_a_second_are_not_left_out(fine):
+    texts = [
+        fine.format(m=moment, s=second, n=n) for n, (moment, second) in enumerate(zip(MOMENTS, SECONDS, strict=True))
+    ]
+    assert date_program(column(texts), "%Y-%m-%d %H:%M:%S") is None
 
 
 def test_a_dense_calendar_is_no_evidence():

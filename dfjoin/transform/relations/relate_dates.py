@@ -1,15 +1,17 @@
-"""Relating columns of dates that are spelled differently: both are read, and written in one form."""
+"""Relating columns of dates or moments that are spelled differently: both are read, and written in one form."""
 
 from __future__ import annotations
 
+import re
 from itertools import product
 
 import numpy as np
 
+from dfjoin.programs.operator import Step
 from dfjoin.programs.program import Program
 from dfjoin.programs.program_pieces import Extract
 from dfjoin.programs.time_operators import ReadTime, WriteTime
-from dfjoin.transform.compose.moments import orders_of, reading_orders
+from dfjoin.transform.compose.moments import orders_of, reading_orders, serial_readers
 from dfjoin.transform.evidence.outcome import evaluate
 from dfjoin.transform.evidence.prepared_columns import Column
 from dfjoin.transform.evidence.value_pairs import no_pairs
@@ -27,18 +29,26 @@ _MAX_PAIRS = 6
 """Pairs of columns that are tried."""
 
 
-def date_program(column: Column) -> Program | None:
-    """Return the program that writes the dates of a column as ``YYYY-MM-DD``.
+_DATE, _MOMENT = "%Y-%m-%d", "%Y-%m-%d %H:%M:%S"
+_FINER = re.compile(r":\d\d[.,]\d*[1-9]|^\d{8,10}(?!000$)\d{3}$")
+"""Parts of a second, which are read over: times with a fraction, and milliseconds."""
+
+
+def date_program(column: Column, layout: str = _DATE) -> Program | None:
+    """Return the program that writes the dates of a column as ``YYYY-MM-DD``, or those with a time of the day.
 
     Parameters
     ----------
     column : Column
+    layout : str
+        Of whole dates, or of moments.
 
     Returns
     -------
     Program or None
-        None if less than nine tenths of up to 200 values are whole dates without a time of day, or where days and
-        months may be exchanged: it does not guess.
+        None if less than nine tenths of up to 200 values are whole dates without a time of day, or moments of whole
+        seconds, also as seconds or milliseconds since 1970, or where days and months may be exchanged: it does not
+        guess.
     """
     n = len(column.values)
     if not 2 <= n <= _MAX_DATES:
@@ -47,13 +57,15 @@ def date_program(column: Column) -> Program | None:
     texts = [str(column.array[int(row)].as_py() or "") for row in rows.tolist()]
     if not any(c.isdigit() for c in texts[0]):
         return None
-    readings = reading_orders(texts)
-    if len(readings) != 1:
+    steps: list[Step] = [ReadTime(reading) for reading in reading_orders(texts)]
+    if layout == _MOMENT and not steps:
+        steps = [step for step in serial_readers(texts, ()) if "seconds" in step.origin]
+    if len(steps) != 1 or (layout == _MOMENT and any(map(_FINER.search, texts))):
         return None
-    program = Program((column.name,), (Extract(0, (ReadTime(readings[0]), WriteTime("%Y-%m-%d"))),))
-    is_time = sum(":" in text for text in texts)
+    program = Program((column.name,), (Extract(0, (steps[0], WriteTime(layout))),))
+    is_timed = layout == _DATE and any(":" in text for text in texts)
     n_dates = sum(program(text) is not None for text in texts)
-    return program if n_dates >= NEARLY_ALL * len(texts) and not is_time else None
+    return program if n_dates >= NEARLY_ALL * len(texts) and not is_timed else None
 
 
 def days_may_be_exchanged(source: Column, target: Column) -> bool:
@@ -76,7 +88,7 @@ def days_may_be_exchanged(source: Column, target: Column) -> bool:
     if len(readings) < 2 or wanted is None:
         return False
     dates = set(wanted.apply([target.array]).to_pylist()) - {None}
-    written = WriteTime("%Y-%m-%d")
+    written = WriteTime(_DATE)
     made = [[written(ReadTime(reading)(text) or "") for text in texts] for reading in readings[:2]]
     fewer, more = sorted(sum(date in dates for date in one) for one in made)
     return made[0] != made[1] and fewer >= NEARLY_ALL * more > 0
@@ -85,7 +97,7 @@ def days_may_be_exchanged(source: Column, target: Column) -> bool:
 def relate_dates(
     sides: tuple[SampledTable, SampledTable], rng: np.random.Generator, tried: list[str]
 ) -> list[AcceptedPrograms]:
-    """Relate columns of dates, each read in the one order that it allows, where this is accepted.
+    """Relate columns of dates, or of moments, each read in the one order that it allows, where this is accepted.
 
     Parameters
     ----------
@@ -104,14 +116,13 @@ def relate_dates(
     are no evidence (`grids.grid_density`). Auto-Join finds pairs of examples by shared substrings, which dates such as
     ``4/7/23`` and ``07.04.2023`` do not have.
     """
-    programs = [
-        {column.name: program for column in side.candidates() if (program := date_program(column)) is not None}
-        for side in sides
-    ]
+    pairs: list[tuple[str, Program, str, Program]] = []
+    for layout in (_DATE, _MOMENT):
+        own, theirs = ([(one.name, date_program(one, layout)) for one in side.candidates()] for side in sides)
+        pairs += [(*one, *two) for one, two in product(own, theirs) if one[1] and two[1]]
     found: list[AcceptedPrograms] = []
     source, target = sides
-    for own, theirs in list(product(*programs))[:_MAX_PAIRS]:
-        program, wanted = programs[0][own], programs[1][theirs]
+    for own, program, theirs, wanted in pairs[:_MAX_PAIRS]:
         main, other = source.sampled(own), target.sampled(theirs)
         made = Column(str(wanted), wanted.apply([other.array]))
         pair = ColumnPair(source.candidates(), main, made, no_pairs())
