@@ -10,13 +10,14 @@ from dfjoin import _validation as check
 from dfjoin.errors import IndexNotFoundError, InvalidParameterError
 from dfjoin.index.commit import Uncommitted, commit, read_manifest
 from dfjoin.index.components import MANIFESTS, RUNS, SEGMENTS, make_directories
-from dfjoin.index.manifest import Manifest, now
+from dfjoin.index.manifest import Manifest, SegmentMeta, now
 from dfjoin.index.mirror import index_path
+from dfjoin.index.segment import Segment
 from dfjoin.ingest.axes_driver import add_axes_of
 from dfjoin.ingest.axes_task import AxesReader
 from dfjoin.ingest.build_options import BuildOptions
 from dfjoin.ingest.chosen_embedder import choose_for_index
-from dfjoin.ingest.driver import freeze_partitions, write_segments
+from dfjoin.ingest.driver import freeze_partitions, nothing_read, write_segments
 from dfjoin.ingest.embed_driver import add_vectors_of
 from dfjoin.ingest.engine import LateEngine
 from dfjoin.ingest.sent_embedder import require_sendable
@@ -68,7 +69,7 @@ def build(path: Path, base: Manifest | None, settings: IndexSettings, options: B
     ConcurrentCommitError
         If another writer committed in the meantime.
     TableReadError
-        With ``on_error="raise"``, for the first table that cannot be read.
+        If nothing can be read, or with ``on_error="raise"`` for the first table that cannot.
 
     Notes
     -----
@@ -85,6 +86,7 @@ def build(path: Path, base: Manifest | None, settings: IndexSettings, options: B
             require_sendable(chosen)
         built = write_segments(given, settings, late.start_readers(given.tables), options, written)
         segments = [one.meta for one in built]
+        _refuse_nothing(path, segments)
         embedder = None
         if chosen is not None:
             segments, made = add_vectors_of(segments, chosen, written, engine, options.progress)
@@ -105,6 +107,13 @@ def build(path: Path, base: Manifest | None, settings: IndexSettings, options: B
         )
         commit(path, manifest)
         return manifest
+
+
+def _refuse_nothing(path: Path, segments: list[SegmentMeta]) -> None:
+    """Raise the reasons where every table was skipped: nothing would take the place of an index that is there."""
+    if segments and not any(meta.counts["tables"] for meta in segments):
+        skipped = [file for meta in segments for file in Segment(path, meta).catalog.skipped().to_pylist()]
+        raise nothing_read([(file["name"], file["reason"]) for file in skipped])
 
 
 def _make(path: Path) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import uuid
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -74,7 +74,7 @@ def write_segments(
             counted = [1, sum(part.n_rows for part in parts), 0]
             (work / f"progress-table-{number}.json").write_text(json.dumps(counted))
         if given.skipped and not runs:
-            raise _nothing_read(given.skipped)
+            raise nothing_read([(file.name, file.reason) for file in given.skipped])
         shown.begin("merging", sum(run.size for run in runs))
         merges = _merge_requests(written, settings, runs, given.skipped, (work, engine))
         merged = []
@@ -102,12 +102,11 @@ def _read_by_engine(read: TableJob, work: Path, skipped: list[SkippedFile], on_e
         return []
 
 
-def _nothing_read(skipped: list[SkippedFile]) -> TableReadError:
-    """Return the error of a source of which nothing was read: no segment would hold the reasons."""
-    more = f", and {len(skipped) - 1:,} others" if len(skipped) > 1 else ""
-    return TableReadError(
-        f"`source` must hold a table that can be read, and none is: `{skipped[0].name}`: {skipped[0].reason}{more}"
-    )
+def nothing_read(skipped: Sequence[tuple[str, str]]) -> TableReadError:
+    """Return the error of a source of which nothing was read, from the names of what was skipped and the reasons."""
+    (name, reason), *others = skipped
+    more = f", and {len(others):,} others" if others else ""
+    return TableReadError(f"`source` must hold a table that can be read, and none is: `{name}`: {reason}{more}")
 
 
 def _n_tasks(total: int, n_slots: int, settings: IndexSettings) -> int:

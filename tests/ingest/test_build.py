@@ -75,6 +75,24 @@ def test_a_first_build_that_fails_leaves_the_place_as_it_was(tmp_path, was_there
     assert find_base(index, "error") == (index, None)
 
 
+def test_a_source_of_which_nothing_can_be_read_replaces_no_index(tmp_path):
+    dfjoin.build_lake(TABLES, tmp_path / "index", engine="inline", progress=False)
+    for name in ("a", "b"):
+        (tmp_path / f"{name}.parquet").write_bytes(b"no table")
+    match = r"`source` must hold a table that can be read, and none is: `a.parquet`: .*, and 1 others"
+    with pytest.raises(TableReadError, match=match):
+        dfjoin.build_lake(
+            [tmp_path / "a.parquet", tmp_path / "b.parquet"],
+            tmp_path / "index",
+            if_exists="replace",
+            engine="inline",
+            progress=False,
+        )
+    lake = dfjoin.open_lake(tmp_path / "index")
+    assert (lake.version, lake.tables["table"].tolist(), lake.verify()) == (1, ["t"], [])
+    assert len(list((tmp_path / "index" / "segments").iterdir())) == 1
+
+
 @pytest.mark.parametrize("directory", [b"dir\xff", b"p/year=\xff"])
 def test_a_directory_whose_name_is_not_utf_8_does_not_stop_a_build(tmp_path, directory):
     place = os.path.join(os.fsencode(tmp_path), b"lake", directory)
