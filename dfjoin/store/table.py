@@ -262,7 +262,15 @@ class LakeTable:
                 tuple(keys),
                 lambda arrays: may_join([self.normalize(key, one) for key, one in zip(keys, arrays, strict=True)]),
             )
-        yield from self._opened.batches(columns, rows)
+        try:
+            yield from self._opened.batches(columns, rows)
+        except ColumnNotFoundError as error:  # the caller asked for what the catalogue has
+            if not self.is_changed:
+                raise
+            raise TableReadError(
+                f"the table `{self.name}` is not the one that was indexed: it lacks one of the columns "
+                f"{shortlist(columns)}; read it anew with `lake.add(source)`"
+            ) from error
 
     def to_columns(
         self,

@@ -14,6 +14,7 @@ from dfjoin.errors import (
     InvalidTypeError,
     NoMatchError,
     TableChangedError,
+    TableReadError,
 )
 
 LANDS = ["Peru", "Chad", "Mali", "Oman", "Fiji"]
@@ -262,6 +263,22 @@ def test_a_stale_file_is_passed_over_and_the_next_is_joined(people, on_disk):
     assert _tables(wide) == [({"areas.csv", "rivers.csv"} - {first}).pop()]
     (reason,) = (p["reason"] for p in _report(wide)["passed_over"] if p["table"] == first)
     assert "is not the one that was indexed" in reason
+
+
+def test_a_table_that_lost_a_column_is_passed_over_whatever_on_stale_says(people, on_disk):
+    folder, lake = on_disk
+    first = _tables(dfjoin.auto_join(people, lake, on="land"))[0]
+    picked = dfjoin.discover_joinable(people, "land", lake, tables=first)
+    plan = _report(dfjoin.auto_join(people, picked))["plan"]
+    path = folder / first
+    path.write_text("\n".join(["a,b", *path.read_text().splitlines()[1:]]))
+    wide = dfjoin.auto_join(people, lake, on="land", on_stale="ignore")
+    assert _tables(wide) == [({"areas.csv", "rivers.csv"} - {first}).pop()]
+    (reason,) = (p["reason"] for p in _report(wide)["passed_over"] if p["table"] == first)
+    assert "is not the one that was indexed: it lacks one of the columns '" in reason
+    for other in (picked, plan):
+        with pytest.raises(TableReadError, match=r"it lacks one of the columns '.*; read it anew with `lake\.add"):
+            dfjoin.auto_join(people, other, on_stale="ignore")
 
 
 def test_picked_and_planned_tables_that_changed_raise_or_warn(people, on_disk):

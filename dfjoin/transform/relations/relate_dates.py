@@ -118,8 +118,11 @@ def relate_dates(
     """
     pairs: list[tuple[str, Program, str, Program]] = []
     for layout in (_DATE, _MOMENT):
-        own, theirs = ([(one.name, date_program(one, layout)) for one in side.candidates()] for side in sides)
-        pairs += [(*one, *two) for one, two in product(own, theirs) if one[1] and two[1]]
+        programs = (
+            [(one.name, program) for one in side.candidates() if (program := date_program(one, layout)) is not None]
+            for side in sides
+        )
+        pairs += [(*one, *two) for one, two in product(*programs)]
     found: list[AcceptedPrograms] = []
     source, target = sides
     for own, program, theirs, wanted in pairs[:_MAX_PAIRS]:
