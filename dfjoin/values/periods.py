@@ -301,7 +301,7 @@ def _spellings(granularity: str) -> Sequence[Callable[[int], str]]:
     length = _MONTHS_OF[granularity]
     days: tuple[Callable[[int], str], ...] = (
         lambda n: str(np.datetime64(length * n, "M").astype("datetime64[D]")),
-        lambda n: str(np.datetime64(length * (n + 1), "M").astype("datetime64[D]") - 1),
+        lambda n: str(np.datetime64(length * (n + 1), "M").astype("datetime64[D]") - np.timedelta64(1, "D")),
     )
     if granularity == "year":
         return (lambda n: f"{1970 + n}", *days)
