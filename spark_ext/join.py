@@ -10,6 +10,7 @@ import contextlib
 import io
 import re
 import uuid
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
@@ -20,15 +21,17 @@ from dfjoin.errors import InvalidParameterError, InvalidTypeError
 from dfjoin.frames.given_frame import stored_frame
 from dfjoin.join.auto import join
 from dfjoin.join.frame_join import NEAR_MODES
+from dfjoin.join.keys import KeyIndex
 from dfjoin.join.options import JoinOptions, join_options
 from dfjoin.join.plan import JoinPlan, SavedRelation, distance_relation
 from dfjoin.join.rows.report import JoinReport
 from dfjoin.lake import Lake, resolve_lake
 from dfjoin.search.candidates import JoinCandidates
+from dfjoin.types import IndexSettings
 from dfjoin.values.frames import frame_to_table, is_pandas, is_spark, with_levels
 from spark_ext.column_names import check_once, ignores_case, respelled_options, respelled_plan
 from spark_ext.jobs import described
-from spark_ext.join_keys import PREFIX, check_column
+from spark_ext.join_keys import PREFIX, KeyReading, check_column
 from spark_ext.join_steps import Decision, StepRun
 from spark_ext.join_tables import OtherFrame
 from spark_ext.picked_hits import frame_of, picked, search_again, work_of
@@ -299,7 +302,16 @@ def _of_frames(frame: Any, other: Any, options: JoinOptions) -> Decision:
     plain = replace(options, on_no_match="ignore")
     if options.how != "asof" and options.mode not in NEAR_MODES:
         plain = replace(plain, transform=False, fuzzy=False)
+    if options.keeps_right_rows and options.aggregate is not None and options.mode not in NEAR_MODES:
+        few = _with_keys(few, keys or [], options)
     decided = _on_sample(frame, few.frame, plain, replace(right, rows=few))
     (step,) = decided.plan.steps  # its first rows do not tell whether keys are repeated
     step = replace(step, counted=None, is_unique=None)
     return replace(decided, plan=replace(decided.plan, steps=(step,)), right=right)
+
+
+def _with_keys(few: RowsHere, keys: Sequence[str], options: JoinOptions) -> RowsHere:
+    """Leave out the rows without a key: how many are left out of a result is told of all rows, see `StepRun`."""
+    reading = KeyReading(IndexSettings(), options.pad)
+    parts = [reading.values(few.table.column(name)) for name in keys if name in few.table.column_names]
+    return replace(few, frame=few.frame[KeyIndex.of(parts).codes >= 0]) if parts else few

@@ -30,9 +30,17 @@ from dfjoin.values.normalize import ValueSet, normalize_column
 from spark_ext.canonical_sql import KeyClasses
 from spark_ext.jobs import in_tasks
 from spark_ext.join_keys import PREFIX, KeyReading, classes_of, with_key
-from spark_ext.join_tables import PROGRAM_SETTINGS, LocalRows, OtherFrame, RightTable, spark_rows, texts_of_rows
+from spark_ext.join_tables import (
+    PROGRAM_SETTINGS,
+    LocalRows,
+    OtherFrame,
+    RightTable,
+    key_facts,
+    spark_rows,
+    texts_of_rows,
+)
 from spark_ext.task_counters import TaskCounters
-from spark_ext.transfer import collect, quoted, to_spark
+from spark_ext.transfer import quoted, to_spark
 
 __all__ = ["lake_rows", "read_by_spark", "read_in_task", "reading_of"]
 
@@ -243,22 +251,14 @@ def read_in_task(
     kinds = [key.replace(f"{PREFIX}k", f"{PREFIX}t") for key in keys]
     of_keys = ", ".join([*(f"{key} string" for key in keys), *(f"{kind} int" for kind in kinds)])
     rows = _in_one_task(spark, replace(reader, added=[], is_of_keys=True), of_keys)
-    classes, most = _key_facts(rows, keys, kinds)
-    return RightTable(frame, keys, values, spelled, stem_of(table.name), classes, "", most)
+    classes, most, n_without = key_facts(rows, keys, kinds)
+    stem = stem_of(table.name)
+    return RightTable(frame, keys, values, spelled, stem, classes, "", most, n_without=n_without)
 
 
 def _in_one_task(spark: Any, reader: _TableReader, schema: Any) -> Any:
     """Return the rows that a task reads of a table."""
     return in_tasks(spark.range(0, 1, 1, 1), reader, schema)
-
-
-def _key_facts(rows: Any, keys: list[str], kinds: list[str]) -> tuple[list[KeyClasses], int]:
-    """Find out what kinds of keys a table has, and in how many rows the most frequent one stands: one job."""
-    counts = rows.groupBy(*keys).agg(F.count(F.lit(1)).alias("n"), *(F.bit_or(kind).alias(kind) for kind in kinds))
-    is_held = F.expr(" AND ".join(f"{key} IS NOT NULL" for key in keys))
-    most = F.max(F.when(is_held, F.col("n"))).alias("most")
-    (found,) = collect(counts.agg(most, *(F.bit_or(kind).alias(kind) for kind in kinds))).to_pylist()
-    return [KeyClasses.from_bits(found[kind] or 0) for kind in kinds], found["most"] or 0
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@ from typing import Any
 from dfjoin.errors import InvalidParameterError
 from dfjoin.join.options import JoinOptions
 from dfjoin.join.plan import JoinPlan, JoinStep
+from dfjoin.join.rows.execute import warn_of_lost_rows
 from dfjoin.join.rows.read_rows import columns_to_add
 from dfjoin.programs.program import Program
 from dfjoin.store.snapshot import Snapshot, open_snapshot
@@ -62,6 +63,11 @@ class Decision:
     left: RowsHere | None = None
     is_checked: bool = False
 
+    @property
+    def read_right(self) -> bool:
+        """Whether all rows of the right side were read to decide, and what is to be told of them was told."""
+        return self.is_checked if self.right is None else self.right.rows is not None
+
 
 @dataclass(frozen=True)
 class StepRun:
@@ -98,7 +104,10 @@ class StepRun:
             related = self._related(frame)
         if self.step.aggregate is None:
             guard_expansion(related, on, self.step, self.options)
-        right = aggregated(related.right, self.step)
+        counts_lost = self.options.keeps_right_rows and self.step.aggregate is not None and not self.decided.read_right
+        right = aggregated(related.right, self.step, counts_lost=counts_lost)
+        if counts_lost:
+            warn_of_lost_rows(right.n_without or 0, self.step)
         return joined(frame, replace(related, right=right), on, self.step, self.options)
 
     def _equal(self, frame: Any, on: list[str]) -> Related:

@@ -44,6 +44,7 @@ __all__ = [
     "OtherFrame",
     "RightTable",
     "aggregated",
+    "key_facts",
     "shipped",
     "spark_rows",
     "spark_source",
@@ -113,6 +114,8 @@ class RightTable:
         Its column with the rows of each key; empty where rows are as they are.
     most_rows : int or None
         In so many rows the most frequent key stood; None: not known.
+    n_without : int or None
+        So many rows have no key; None: not known.
     is_small : bool
         Every task may get all of its rows.
     """
@@ -126,6 +129,7 @@ class RightTable:
     count: str = ""
     most_rows: int | None = None
     is_small: bool = False
+    n_without: int | None = None
 
 
 @dataclass(frozen=True)
@@ -195,8 +199,8 @@ def shipped(spark: Any, rows: LocalRows, step: JoinStep) -> RightTable:
         table = table.append_column(count, pa.array(made.counts))
     classes = [KeyClasses.of(part) for part in rows.parts]
     frame_ = to_spark(spark, table)
-    most = int(counts.max(initial=0))
-    return RightTable(frame_, keys, values, spelled, rows.stem, classes, count, most, True)
+    most, n_without = int(counts.max(initial=0)), int(np.count_nonzero(index.codes < 0))
+    return RightTable(frame_, keys, values, spelled, rows.stem, classes, count, most, True, n_without)
 
 
 def _first_rows(index: KeyIndex) -> NDArray[np.int64]:
@@ -262,23 +266,26 @@ def spark_rows(
     made = frame.select(*taken, *(F.col(quoted(name)).alias(own) for name, own in raw.items()), order)
     stem = stem_of(step.table) if step.table else "right"
     if program is not None:
-        keys, most = [f"{PREFIX}k0"], None
+        keys, most, n_without = [f"{PREFIX}k0"], None, None
         made_here = _program_values(other, program)
         if made_here is None:
             plain = program_key(made, program, raw, keys[0], KeyClasses(True, False, False, False))
             classes = [classes_of_keys(plain, keys[0])]
         else:
-            classes, most = [KeyClasses.of(made_here)], _most_repeated([made_here])
+            classes, (most, n_without) = [KeyClasses.of(made_here)], _rows_of_keys([made_here])
         made = program_key(made, program, raw, keys[0], classes[0]).drop(*raw.values())
-        return RightTable(made, keys, values, [], stem, classes, "", most, other.is_small)
+        return RightTable(made, keys, values, [], stem, classes, "", most, other.is_small, n_without)
     keys = [f"{PREFIX}k{i}" for i in range(len(inputs))]
     classes = []
     for key, (name, own) in zip(keys, raw.items(), strict=True):
         known, reading = _known_key(other, name, readings[name])
         made = with_key(made, own, key, known, reading)
         classes.append(known)
-    most = _most_rows(other, step, readings)
-    return RightTable(made, keys, values, list(raw.values()), stem, classes, "", most, other.is_small)
+    here = other.here(step.right_on)
+    most, n_without = None, None
+    if here is not None:
+        most, n_without = _rows_of_keys([readings[name].values(here.column(name)) for name in step.right_on])
+    return RightTable(made, keys, values, list(raw.values()), stem, classes, "", most, other.is_small, n_without)
 
 
 def _known_key(other: OtherFrame, name: str, reading: KeyReading) -> tuple[KeyClasses, KeyReading]:
@@ -291,17 +298,10 @@ def _known_key(other: OtherFrame, name: str, reading: KeyReading) -> tuple[KeyCl
     return KeyClasses.of(values), reading.as_decided(values.date_order, values.nulls)
 
 
-def _most_rows(other: OtherFrame, step: JoinStep, readings: Mapping[str, KeyReading]) -> int | None:
-    """Count the rows of the most frequent key, where the keys are here."""
-    table = other.here(step.right_on)
-    if table is None:
-        return None
-    return _most_repeated([readings[name].values(table.column(name)) for name in step.right_on])
-
-
-def _most_repeated(parts: list[ValueSet]) -> int:
-    index = KeyIndex.of(parts)
-    return int(np.bincount(index.codes[index.codes >= 0], minlength=index.n_keys).max(initial=0))
+def _rows_of_keys(parts: list[ValueSet]) -> tuple[int, int]:
+    """Count the rows of the most frequent key, and those without one."""
+    codes = KeyIndex.of(parts).codes
+    return int(np.bincount(codes[codes >= 0]).max(initial=0)), int(np.count_nonzero(codes < 0))
 
 
 def _program_values(other: OtherFrame, program: Program) -> ValueSet | None:
@@ -331,15 +331,19 @@ def with_known(frame: Any, own: Mapping[str, str], known: pa.Table, how: str = "
     return frame.join(shipped_, functools.reduce(operator.and_, same), how).drop(*own.values())
 
 
-def aggregated(right: RightTable, step: JoinStep) -> RightTable:
+def aggregated(right: RightTable, step: JoinStep, *, counts_lost: bool = False) -> RightTable:
     """Make one row per key of a right side that is in Spark still; where keys have one each, cells are left alone.
 
     Notes
     -----
-    Where it is not known whether keys are repeated, a job asks for one that is.
+    Where it is not known whether keys are repeated, a job asks for one that is; with `counts_lost` the same job counts
+    the rows without a key.
     """
     if step.aggregate is None or right.count:
         return right
+    if right.most_rows is None and counts_lost:
+        _, most, n_without = key_facts(right.frame, right.keys)
+        right = replace(right, most_rows=most, n_without=n_without)
     right, given = _spread(right, step.aggregate)
     frame = right.frame
     for key in right.keys:
@@ -362,6 +366,16 @@ def aggregated(right: RightTable, step: JoinStep) -> RightTable:
         if field.metadata and field.name in rules and frame.schema[field.name].dataType == field.dataType:
             frame = frame.withMetadata(field.name, field.metadata)
     return replace(right, frame=frame, count=count)
+
+
+def key_facts(rows: Any, keys: Sequence[str], kinds: Sequence[str] = ()) -> tuple[list[KeyClasses], int, int]:
+    """Find out the kinds of the keys of rows, how often the most frequent one stands, and how many rows lack one."""
+    counts = rows.groupBy(*keys).agg(F.count(F.lit(1)).alias("n"), *(F.bit_or(kind).alias(kind) for kind in kinds))
+    is_held = F.expr(" AND ".join(f"{key} IS NOT NULL" for key in keys))
+    most = F.max(F.when(is_held, F.col("n"))).alias("most")
+    without = F.sum(F.when(~is_held, F.col("n"))).alias("without")
+    (found,) = collect(counts.agg(most, without, *(F.bit_or(kind).alias(kind) for kind in kinds))).to_pylist()
+    return [KeyClasses.from_bits(found[kind] or 0) for kind in kinds], found["most"] or 0, found["without"] or 0
 
 
 def _spread(right: RightTable, aggregate: Any) -> tuple[RightTable, Any]:

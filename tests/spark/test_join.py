@@ -1,6 +1,7 @@
 """Joins of Spark DataFrames: the rows and columns that pandas gives, whatever side is large, and guards."""
 
 import datetime
+import warnings
 from dataclasses import replace
 from decimal import Decimal
 
@@ -133,6 +134,33 @@ def test_composite_keys_codes_and_nulls_by_evidence(spark, in_spark):
     theirs, others = pair(spark, zip=["00501", "10001", "00007", None], state=list("abcd"))
     options = {"on": "zip", "pad": 5, "transform": False}
     assert rows(own.auto_join(others, **options)) == rows(mine.auto_join(theirs, **options))
+
+
+@pytest.mark.parametrize("how", ["right", "outer"])
+@pytest.mark.parametrize("size", ["small", "large"])
+def test_right_rows_without_a_key_are_told_as_in_pandas(spark, size, how, monkeypatch):
+    """Of all rows, once: those of the part that a join is decided on, and those that no plan had read."""
+    spark_ext.enable(spark)
+    mine, own = pair(spark, k=["a", "b", "c"], v=[1, 2, 3])
+    theirs, others = pair(spark, k=["a", "d", None, "e", None, "NA", None], w=list(range(7)))
+    if size == "large":
+        monkeypatch.setattr(spark_join, "_SMALL_ROWS", 1)
+        monkeypatch.setattr(spark_join, "_SAMPLE_ROWS", 3)
+    said = "rows of the other frame without a key are left out"
+    with pytest.warns(DfjoinWarning, match=said) as told:
+        want = mine.auto_join(theirs, on="k", how=how)
+    with pytest.warns(DfjoinWarning) as found:
+        joined = own.auto_join(others, on="k", how=how)
+    assert rows(joined) == rows(want)
+    assert [str(each.message) for each in found] == [str(each.message) for each in told]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", DfjoinWarning)
+        own.auto_join(others, on="k")
+        own.auto_join(others, on="k", how=how, aggregate=None)
+    monkeypatch.setattr(spark_join, "_SAMPLE_ROWS", 1)
+    with pytest.warns(DfjoinWarning) as found:  # of a given plan nothing is joined here
+        own.auto_join(others, plan=want.attrs["dfjoin"]["plan"])
+    assert [str(each.message) for each in found] == [str(each.message) for each in told]
 
 
 def test_columns_that_are_a_key_together_are_found_as_in_pandas(spark):

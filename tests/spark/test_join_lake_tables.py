@@ -11,6 +11,7 @@ from pyarrow import orc
 
 import dfjoin
 import spark_ext
+from dfjoin.errors import DfjoinWarning
 from spark_ext import join_lake_tables, join_steps
 from tests.spark.frames import pair, rows
 
@@ -70,6 +71,21 @@ CASES = [
 
 def best_hit(frame, lake, on, table):
     return frame.discover_joinable(on, lake, tables=table, rank="matched", k=1)
+
+
+@pytest.mark.parametrize("reader", ["here", "spark", "task"])
+def test_a_plan_tells_of_rows_of_a_table_without_a_key(spark, lake, reader, monkeypatch):
+    """Decided once, joined later: pandas tells of them in both joins."""
+    mine, own = pair(spark, land=["france", "CHAD", "nowhere"])
+    hit = best_hit(mine, lake, "land", "lands.parquet")
+    with pytest.warns(DfjoinWarning, match="of lands.parquet without a key are left out") as told:
+        want = mine.auto_join(hit, how="outer", aggregate="first", columns=["code"])
+    if reader == "task":
+        monkeypatch.setattr(join_steps, "read_by_spark", lambda *arguments: None)
+    with pytest.warns(DfjoinWarning) as found:
+        joined = own.auto_join(want.attrs["dfjoin"]["plan"], where="driver" if reader == "here" else "cluster")
+    assert [str(each.message) for each in found] == [str(each.message) for each in told]
+    assert rows(joined) == rows(want)
 
 
 @pytest.mark.slow

@@ -160,11 +160,7 @@ def join_step(df: pd.DataFrame, step: JoinStep, left: KeyIndex, right: RightSide
     else:
         made_one = one_row_per_key(right, right.rules(aggregate, step), met, drops_nulls=options.keeps_right_rows)
         n_lost = int(np.count_nonzero(right.codes < 0)) if options.keeps_right_rows else 0
-        if n_lost:
-            warn(
-                f"{n_lost:,} row{'s' if n_lost > 1 else ''} of {step.table or 'the other frame'} without a key are "
-                "left out, since the result has one row for each key; pass aggregate=None for all rows"
-            )
+        warn_of_lost_rows(n_lost, step)
         is_counted = met.relationship == "1:m" if step.counted is None else step.counted
         count = pd.Series(made_one.counts) if is_counted else None
     frame, keys, codes = made_one.frame, made_one.keys, made_one.codes
@@ -200,6 +196,15 @@ def join_step(df: pd.DataFrame, step: JoinStep, left: KeyIndex, right: RightSide
         met=met,
         decided=made_one.decided | right.decided,
     )
+
+
+def warn_of_lost_rows(n_lost: int, step: JoinStep) -> None:
+    """Tell how many rows of the right side have no key, and are in no row of a join that keeps its other rows."""
+    if n_lost:
+        warn(
+            f"{n_lost:,} row{'s' if n_lost > 1 else ''} of {step.table or 'the other frame'} without a key are "
+            "left out, since the result has one row for each key; pass aggregate=None for all rows"
+        )
 
 
 def _guard(df: pd.DataFrame, step: JoinStep, met: MetKeys, right: RightSide, options: JoinOptions) -> None:
