@@ -634,6 +634,22 @@ def test_many_to_many_is_refused_over_a_lake_and_warned_of_elsewhere(build, peop
         people.auto_join(frames["trade"], on="land", right_on="from")
 
 
+@pytest.mark.parametrize("aggregate", ["first", {"goods": "nunique"}])
+def test_many_to_many_is_joined_with_a_table_that_is_named_with_a_rule(build, people, frames, aggregate):
+    """As picked hits and frames are."""
+    lake = build({"trade": frames["trade"]})
+    warned = r"the join with trade on land = from is m:m: keys stand in several rows on both sides"
+    with pytest.warns(DfjoinWarning, match=warned):
+        wide = people.auto_join(lake, on="land", tables=["trade"], aggregate=aggregate)
+    with pytest.warns(DfjoinWarning, match=warned):
+        want = people.auto_join(people.discover_joinable("land", lake), aggregate=aggregate)
+    pd.testing.assert_frame_equal(wide, want)
+    assert len(wide) == len(people) and wide["goods"].notna().any()
+    for options in ({"aggregate": aggregate}, {"tables": ["trade"]}):
+        with pytest.warns(DfjoinWarning, match="name the table and a rule"):
+            assert list(people.auto_join(lake, on="land", **options)) == list(people)
+
+
 def test_names_say_what_a_table_is_about_where_days_or_years_are_the_key(build):
     days = pd.date_range("2021-03-01", periods=30)
     frame = pd.DataFrame({"day": days, "unit": "NA", "country": "Spain", "deaths": [i * 1.5 for i in range(30)]})

@@ -96,7 +96,8 @@ _NOTHING_NEW = "it brings nothing new: every column of it is in the frame alread
 
 _MANY_TO_MANY = (
     "m:m: keys stand in several rows on both sides, so that rows would meet which have nothing to do with each other; "
-    "pass aggregate=None for every pair of rows, or pick it from the result of discover_joinable"
+    "pass aggregate=None for every pair of rows, name the table and a rule that makes one row of several, or pick it "
+    "from the result of discover_joinable"
 )
 
 
@@ -263,10 +264,19 @@ class LakeCandidates:
             if reason == _NOTHING_NEW:
                 self._useless[self._content(row)] = left
             self._extended.pop(name_of_row(row), None)
-            if reason == _MANY_TO_MANY and self._extend(left, row):
+            if reason == _MANY_TO_MANY and (self._extend(left, row) or self._is_table_with_rules(row)):
                 reason = ""
         self._reasons[name_of_row(row)] = left, reason
         return reason
+
+    def _is_table_with_rules(self, row: Any) -> bool:
+        """Tell whether the user names the table and says how several rows of it become one: m:m is meant."""
+        aggregate, table = self.options.aggregate, self._table(row.table)
+        if self.options.tables is None or isinstance(table, str):
+            return False
+        if isinstance(aggregate, dict):
+            return not aggregate.keys().isdisjoint(table.column_names)
+        return bool(aggregate != "auto")
 
     def _extend(self, left: KeyColumns, row: Any) -> bool:
         """Look for a second column that makes a candidate m:1, to be joined in its place."""
