@@ -32,7 +32,8 @@ def add_join_command(commands: Any) -> None:
     parser = add_command(commands, "join", _JOIN_HELP, _join, has_index=False)
     parser.add_argument("table", help="your table: a file that a lake may have; - for CSV on standard input")
     parser.add_argument("other", help="an index, or another table")
-    parser.add_argument("-o", "--output", help="where to write: .csv, .tsv, .parquet, .jsonl; CSV to standard output")
+    where = "where to write: .csv, .tsv, .parquet, .jsonl, texts also compressed (.csv.gz); CSV to standard output"
+    parser.add_argument("-o", "--output", help=where)
     parser.add_argument("--on", action="append", help="key column; repeat for a composite key")
     parser.add_argument("--right-on", action="append", help="key column of the other table")
     add_search_options(parser)

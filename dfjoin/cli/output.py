@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 _OUTPUTS = (".csv", ".tsv", ".parquet", ".jsonl")
 """Formats of a result, by the ending of its path."""
 
+_COMPRESSED = (".gz", ".bz2", ".xz")
+"""Further endings of texts; pandas compresses these without another library."""
+
 
 def show_index(lake: Lake, as_json: bool) -> int:
     """Print what an index holds now; return the exit status 0."""
@@ -76,9 +79,10 @@ def check_output(path: str | None) -> None:
     """Raise unless a table can be written to a path, before anything is computed for it."""
     if path is None:
         return
-    if not path.endswith(_OUTPUTS):
+    if not _format_of(path):
         raise InvalidParameterError(
-            f"`--output` must end in {', '.join(_OUTPUTS[:-1])} or {_OUTPUTS[-1]}, got {path!r}"
+            f"`--output` must end in {', '.join(_OUTPUTS[:-1])} or {_OUTPUTS[-1]}, "
+            f"texts also in {', '.join(_COMPRESSED)} behind it, got {path!r}"
         )
     if not Path(path).parent.is_dir():
         raise InvalidParameterError(
@@ -86,16 +90,25 @@ def check_output(path: str | None) -> None:
         )
 
 
+def _format_of(path: str) -> str:
+    """Return the ending that says in what format a table is written to a path, empty for none."""
+    name = path.lower()
+    plain = next((name.removesuffix(ending) for ending in _COMPRESSED if name.endswith(ending)), name)
+    form = next((ending for ending in _OUTPUTS if plain.endswith(ending)), "")
+    return "" if form == ".parquet" and plain != name else form
+
+
 def write_frame(df: pd.DataFrame, path: str | None) -> None:
     """Write a table in the format of the path's ending; as CSV to standard output without a path."""
     check_output(path)
+    form = "" if path is None else _format_of(path)
     if path is None:
         _print_csv(df)
-    elif path.endswith(".csv"):
+    elif form == ".csv":
         df.to_csv(path, index=False)
-    elif path.endswith(".tsv"):
+    elif form == ".tsv":
         df.to_csv(path, index=False, sep="\t")
-    elif path.endswith(".parquet"):
+    elif form == ".parquet":
         df.to_parquet(path, index=False)
     else:
         df.to_json(path, orient="records", lines=True, force_ascii=False)

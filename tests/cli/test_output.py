@@ -13,18 +13,18 @@ from dfjoin.errors import InvalidParameterError
 FRAME = pd.DataFrame({"a": [1, 2], "b": ["x", "é"]})
 
 
-@pytest.mark.parametrize("ending", ["csv", "tsv", "parquet", "jsonl"])
+@pytest.mark.parametrize("ending", ["csv", "CSV", "tsv", "parquet", "jsonl", "csv.gz", "tsv.xz", "jsonl.bz2"])
 def test_a_table_comes_back_from_every_format(tmp_path, ending):
     path = str(tmp_path / f"t.{ending}")
     write_frame(FRAME, path)
     assert read_frame(path).astype(str).to_dict("list") == FRAME.astype(str).to_dict("list")
 
 
-def test_another_ending_is_refused(tmp_path):
-    with pytest.raises(
-        InvalidParameterError, match=r"`--output` must end in .csv, .tsv, .parquet or .jsonl, got 'x.xls'"
-    ):
-        write_frame(FRAME, "x.xls")
+@pytest.mark.parametrize("name", ["x.xls", "x.parquet.gz", "x.gz", "x.csv.zst"])
+def test_another_ending_is_refused(name):
+    legal = "must end in .csv, .tsv, .parquet or .jsonl, texts also in .gz, .bz2, .xz behind it"
+    with pytest.raises(InvalidParameterError, match=f"`--output` {legal}, got '{name}'"):
+        write_frame(FRAME, name)
 
 
 def test_a_directory_of_tables_of_several_formats_is_no_table(tmp_path):
