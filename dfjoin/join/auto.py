@@ -103,6 +103,7 @@ def join_held(df: pd.DataFrame, other: Any, options: JoinOptions) -> tuple[pd.Da
         is_near = options.mode in NEAR_MODES
         of_lakes = [name for name in _OF_LAKES if not (is_near and name in _OF_DISTANCES)]
         refuse_options(options, "a DataFrame", of_lakes)
+        _refuse_lost_hits(other, options)
         if is_near:
             refuse_options(options, f"a DataFrame and mode={options.mode!r}", (*_LEARNED, "aliases"))
             if options.how == "asof":
@@ -139,6 +140,18 @@ def join_held(df: pd.DataFrame, other: Any, options: JoinOptions) -> tuple[pd.Da
     how = "left" if options.how == "asof" else options.how  # the step says that it goes by dates
     plan = JoinPlan(account.steps, how, index, options.max_expansion, options.indicator)
     return _finish(df, account, plan, options, other), account
+
+
+def _refuse_lost_hits(other: pd.DataFrame, options: JoinOptions) -> None:
+    """Raise where a search result has lost its lake, as by a file: its rows are no data, unless its key is named."""
+    on = options.on if options.right_on is None else options.right_on
+    keys = on if isinstance(on, list) else [on]
+    if {"query_column", "table", "column", "matched"} <= set(other.columns) and not set(keys) <= set(other.columns):
+        raise InvalidParameterError(
+            "`other` has the columns of a result of discover_joinable, but no link to the lake (it went through a file or "
+            "became a plain frame); search again and pick rows of the result, or join the lake and name `on` and "
+            "`tables`; where it is meant as data, name its key by `right_on`"
+        )
 
 
 def _nothing_text(other: Any, options: JoinOptions) -> str:

@@ -106,6 +106,20 @@ def test_inner_joins_of_several_tables_keep_rows_that_all_have(people, lake):
     assert len(_tables(wide)) == 3
 
 
+@pytest.mark.parametrize("on", [None, "land"])
+def test_candidates_that_were_written_and_read_are_no_frame_to_be_joined(people, lake, tmp_path, on):
+    hits = dfjoin.discover_joinable(people, "land", lake)
+    hits.to_csv(tmp_path / "hits.csv", index=False)
+    read = pd.read_csv(tmp_path / "hits.csv")
+    for lost in (read, pd.DataFrame(hits)):
+        with pytest.raises(InvalidParameterError, match=r"no link to the lake .* search again .* `on` and `tables`"):
+            dfjoin.auto_join(people, lost, on=on)
+    tables = pd.DataFrame({"table": read["table"].drop_duplicates(), "owner": "me"})
+    assert tables.auto_join(read, on="table", columns=["column"])["column"].notna().any(), (
+        "it is data where it is named"
+    )
+
+
 def test_no_picked_candidates_join_nothing(people, lake):
     hits = dfjoin.discover_joinable(people, "land", lake, rank="matched")
     with pytest.warns(DfjoinWarning):
