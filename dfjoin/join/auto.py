@@ -148,8 +148,8 @@ def _refuse_lost_hits(other: pd.DataFrame, options: JoinOptions) -> None:
     keys = on if isinstance(on, list) else [on]
     if {"query_column", "table", "column", "matched"} <= set(other.columns) and not set(keys) <= set(other.columns):
         raise InvalidParameterError(
-            "`other` has the columns of a result of discover_joinable, but no link to the lake (it went through a file or "
-            "became a plain frame); search again and pick rows of the result, or join the lake and name `on` and "
+            "`other` has the columns of a result of discover_joinable, but no link to the lake (it went through a file "
+            "or became a plain frame); search again and pick rows of the result, or join the lake and name `on` and "
             "`tables`; where it is meant as data, name its key by `right_on`"
         )
 

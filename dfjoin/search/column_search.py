@@ -150,7 +150,7 @@ def make_result(
         "complete": all(one.stats.is_complete for one in found),
         "index": str(snapshot.path),
         "version": snapshot.version,
-        "searches": [_described(one, respelled.get(one.query.name)) for one in found[:_MOST_DESCRIBED]],
+        "searches": [_described(snapshot, one, respelled.get(one.query.name)) for one in found[:_MOST_DESCRIBED]],
     }
     return frame
 
@@ -172,12 +172,12 @@ def _with_zeros(frame: JoinCandidates, respelled: dict[str, Found]) -> JoinCandi
     return merge_spelled(frame, "pad", [spelled])
 
 
-def _described(found: Found, respelled: Found | None) -> dict[str, Any]:
+def _described(snapshot: Snapshot, found: Found, respelled: Found | None) -> dict[str, Any]:
     """Return what ``attrs["dfjoin"]`` says of the search of one query column."""
     described = {"query_column": found.query.name, **found.stats.to_dict(), **found.notes()}
     if found.useful is not None:
         return described | found.useful.notes
-    return described if respelled is None else described | tell_lost_zeros(respelled)
+    return described if respelled is None else described | tell_lost_zeros(snapshot, found, respelled)
 
 
 def _search_nothing(snapshot: Snapshot, params: SearchParams) -> Found:

@@ -273,24 +273,23 @@ def warn_of_lost_zeros(plain: Found, respelled: Found) -> None:
         )
 
 
-def tell_lost_zeros(respelled: Found) -> dict[str, int]:
+def tell_lost_zeros(snapshot: Snapshot, plain: Found, respelled: Found) -> dict[str, int]:
     """Return what a search by matched values, whose rows have values as they are, says of the other spelling.
 
     Parameters
     ----------
-    respelled : Found
-        The search of a query column in its other spelling.
+    snapshot : Snapshot
+    plain, respelled : Found
+        The search of a query column as it is, and the other one.
 
     Returns
     -------
     dict
-        ``pad`` (digits; below 0: codes without their zeros) and ``n_matched_with_pad``, of the best column; nothing
-        where that matches less than half of the query.
+        ``pad`` (digits; below 0: codes without their zeros) and ``n_matched_with_pad``, of the best column that
+        matches clearly more by it; nothing where none does, or that matches less than half of the query.
     """
-    other = int(respelled.hits.hits.matched.max(initial=0))
-    if other < _LEAST_CONTAINMENT * len(respelled.query.values):
-        return {}
-    return {"pad": respelled.query.pad or 0, "n_matched_with_pad": other}
+    matched = respelled.hits.hits.matched[better_with_zeros(snapshot, plain, respelled)]
+    return {"pad": respelled.query.pad or 0, "n_matched_with_pad": int(matched.max())} if matched.size else {}
 
 
 _LOOKED_AT = 16

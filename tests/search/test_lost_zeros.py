@@ -180,6 +180,15 @@ def test_by_matched_values_codes_without_zeros_are_warned_of(build):
     assert "pad" not in hits and hits.attrs["dfjoin"]["searches"][0]["pad"] == -5
 
 
+def test_by_matched_values_a_column_is_told_that_gains(build):
+    """Most values of `long` match in either spelling; `codes` has fewer of them, and those with zeros."""
+    long, short = [str(i) for i in range(10000, 10090)], [f"{i:05}" for i in range(10)]
+    lake = build({"long": pd.DataFrame({"c": long}), "codes": pd.DataFrame({"c": [*long[:60], *short]})})
+    hits = dfjoin.discover_joinable_batch({"a": [*map(int, long), *range(10)]}, lake, rank="matched")
+    (search,) = hits.attrs["dfjoin"]["searches"]
+    assert (search["pad"], search["n_matched_with_pad"]) == (5, 70)
+
+
 def test_the_best_k_are_kept_and_every_query_column_has_its_own(lake):
     df = pd.DataFrame({"a": COUNTIES, "b": [f"c{i % 59}" for i in range(len(COUNTIES))]})
     hits = df.discover_joinable("*", lake, k=1)
