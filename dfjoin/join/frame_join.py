@@ -24,6 +24,7 @@ from dfjoin.join.relation.break_ties import break_ties
 from dfjoin.join.relation.choose_key import choose_equal_keys, choose_key_of_one_value, reason_against_padded
 from dfjoin.join.relation.frame_relation import (
     KeyLabels,
+    are_enough,
     choose_relation,
     find_lost_zeros,
     named_keys,
@@ -54,6 +55,7 @@ from dfjoin.search.params import search_params
 from dfjoin.types import IndexSettings
 from dfjoin.values.frames import column_position, name_columns_of, select_column
 from dfjoin.values.key_index import KeyIndex, expand_pairs
+from dfjoin.values.shares import NEARLY_EVERY
 
 _SETTINGS = IndexSettings()
 _CLEARLY_LESS = 0.8
@@ -101,6 +103,10 @@ def join_frames(df: pd.DataFrame, other: pd.DataFrame, options: JoinOptions) -> 
             zeros = f"{keys[0][0]} = {keys[1][0]}, with zeros up to {lost.width} digits"
             account, no_keys = account.pass_over("", zeros, reason), [*no_keys, (keys[0][0], keys[1][0])]
     relation, tried = choose_relation(left, right, named, equal, options) if is_allowed else (None, [])
+    if is_allowed and named is not None and equal is not None and len(equal[0]) == 1:
+        dated = _find_named_periods(left, right, equal, relation, options)
+        if dated is not None:
+            return _join_equal(account, right, dated.labels, options, period=dated.period)
     if relation is not None and named is None:
         reason = reason_against_relation(relation, left, right, no_keys)
         relation, tried = (None, [*tried, reason]) if reason else (relation, tried)
@@ -144,6 +150,24 @@ def _find_period_keys(
         )
         repeated = [] if is_key else [(equal[0][0], equal[1][0])]
     return find_entity_and_period(left, right, repeated, options.threshold) if repeated else None
+
+
+def _find_named_periods(
+    left: KeyColumns, right: KeyColumns, equal: KeyLabels, relation: Relation | None, options: JoinOptions
+) -> PeriodKeys | None:
+    """Look for periods in which dates of one named column lie, where equality or programs relate some of them only.
+
+    Programs read what they were learned from: of dates in several spellings, those of one.
+    """
+    if options.is_relation_requested or options.keeps_right_rows or options.pad is not None:
+        return None
+    if relation is None and are_enough(left, right, equal, True, options):
+        return None
+    dated = find_period_keys(left, right, equal, options.threshold)
+    if dated is None or relation is None:
+        return dated
+    n_joined, n_rows = relation.explained_on_the_left()
+    return dated if n_joined < NEARLY_EVERY * dated.share * n_rows else None
 
 
 def _reviewed(relation: Relation, reviewed: Sequence[tuple[str, str, bool]]) -> Relation:

@@ -4,6 +4,7 @@ import json
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 
 import dfjoin
@@ -108,6 +109,32 @@ def test_days_of_both_sides_and_entities_of_other_names_are_not_joined_by_period
     assert moved.auto_join(SALES, on=["city", "date"], right_on=["city", "date"])["sales__right"].isna().all()
     with pytest.warns(DfjoinWarning, match="unchanged"):
         assert "rain" not in SALES.auto_join(rain.rename(columns={"city": "owner"}))
+
+
+@pytest.mark.parametrize("spell", [lambda month: month.strftime("%b %Y"), lambda month: month.start_time])
+def test_a_named_column_of_dates_in_two_spellings_joins_its_months(spell):
+    """A program reads those of one spelling, and equality the first days alone."""
+    days = pd.date_range("2022-01-03", "2023-12-20", periods=24)
+    texts = [day.strftime("%d %B %Y" if i % 2 else "%Y-%m-%d") for i, day in enumerate(days)]
+    months = pd.period_range("2022-01", "2023-12", freq="M")
+    rates = pd.DataFrame({"month": [spell(month) for month in months], "rate": np.arange(24) * 1.5})
+    df = pd.DataFrame({"date": texts})
+    joined = df.auto_join(rates, on="date", right_on="month")
+    expected = [1.5 * months.get_loc(day.to_period("M")) for day in days]
+    assert joined["rate"].tolist() == expected
+    plan = joined.attrs["dfjoin"]["plan"]
+    assert plan["steps"][0]["period"] == "month" and "month" not in joined
+    assert df[::-1].auto_join(rates, plan=json.loads(json.dumps(plan)))["rate"].tolist() == expected[::-1]
+
+
+def test_types_that_pandas_does_not_know_are_no_obstacle():
+    days = pa.chunked_array([pa.array(["2023-01-04", "2023-02-05", "2023-02-09"], pa.string_view())])
+    beyond = pa.chunked_array([pa.array([2**31 - 1, 1, 2], pa.int32()).cast(pa.date32())])
+    rain = pd.DataFrame({"city": CITIES[:3], "month": ["2023-01", "2023-02", "2023-02"], "rain": [1, 2, 3]})
+    for column, is_found in ((days, True), (beyond, False)):
+        df = pd.DataFrame({"city": CITIES[:3], "day": pd.arrays.ArrowExtensionArray(column)})
+        joined = df.auto_join(rain, on=["city", "day"], right_on=["city", "month"], on_no_match="ignore")
+        assert joined["rain"].notna().tolist() == [is_found] * 3
 
 
 def test_two_columns_of_dates_that_do_as_well_are_not_chosen_from():

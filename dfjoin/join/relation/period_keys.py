@@ -10,11 +10,13 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 from numpy.typing import NDArray
+from pandas.api.types import is_numeric_dtype
 
 from dfjoin._validation import show
 from dfjoin.errors import InvalidParameterError, InvalidTypeError
 from dfjoin.join.keys import KeyColumns
 from dfjoin.types import IndexSettings
+from dfjoin.values.cells import CONVERSION_ERRORS
 from dfjoin.values.header_meaning import is_year_name, names_agree
 from dfjoin.values.key_index import KeyIndex
 from dfjoin.values.normalize import ValueSet, normalize_column
@@ -164,8 +166,11 @@ def dates_of(side: KeyColumns, label: Any, *, is_known: bool = False) -> PeriodC
     if column.isna().all():
         nothing = np.zeros(len(column), np.int64)
         return PeriodColumn("day", nothing, nothing, np.ones(len(column), bool))
-    found = read_periods(column, is_year=is_year_name(label))
-    if found is not None or pd.api.types.is_numeric_dtype(column.dtype):
+    try:
+        found, is_number = read_periods(column, is_year=is_year_name(label)), is_numeric_dtype(column.dtype)
+    except CONVERSION_ERRORS:  # Arrow types that pandas does not know, and dates beyond its years
+        found, is_number = None, False
+    if found is not None or is_number:
         return found
     try:
         values = side.values(position)
