@@ -54,8 +54,8 @@ def headers_of(names: pa.Array | Sequence[str]) -> HeaderWords:
 
     Notes
     -----
-    A name with characters above ASCII is first decomposed (NFKD), without its accents, and lower-cased.
-    O(bytes).
+    A name with characters above ASCII is first decomposed (NFKD), without its accents, and lower-cased; signs such as
+    ``–`` and ``€`` part words there, as those of ASCII do, unless it has nothing else. O(bytes).
     """
     if not isinstance(names, pa.Array):
         return _cut(*pack_strings([name if name.isascii() else _plain(name) for name in names]), _lexicon())
@@ -77,8 +77,10 @@ def _cut(data: NDArray[np.uint8], offsets: NDArray[np.int64], lexicon: tuple[NDA
 
 
 def _plain(name: str) -> str:
-    """Write a name without accents and capitals."""
-    return "".join(c for c in unicodedata.normalize("NFKD", name) if unicodedata.category(c) != "Mn").lower()
+    """Write a name without accents, capitals and signs above ASCII; one of signs alone as it is."""
+    letters = [c for c in unicodedata.normalize("NFKD", name) if unicodedata.category(c) != "Mn"]
+    words = [" " if c > "\x7f" and unicodedata.category(c)[0] in "PSZ" else c for c in letters]
+    return "".join(words if any(map(str.isalnum, words)) else letters).lower()
 
 
 @cache

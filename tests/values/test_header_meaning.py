@@ -8,8 +8,10 @@ from dfjoin.values.header_meaning import (
     headers_of,
     is_generic,
     is_year_name,
+    names_agree,
     number_meaning,
     says_nothing_alone,
+    share_a_word,
     table_stems,
 )
 
@@ -34,6 +36,13 @@ def test_words_are_cut_at_signs_digits_and_capitals():
     assert header.words.tolist() == headers_of(["species", "id", "2"]).words.tolist()
     assert header.indptr.tolist() == [0, 3]
     assert header.marks.tolist() == [0, UNSPECIFIC | IDENTIFIER | GENERIC | SHORT | NAMING, DIGITS | SHORT]
+
+
+@pytest.mark.parametrize(("name", "same"), [("price (€)", "price"), ("2000–2010", "2000-2010"), ("l’été", "l'ete")])
+def test_signs_above_ascii_part_words_and_are_none(name, same):
+    assert joined(name) == joined(same)
+    assert not names_agree("cost – net €", "fee – gross €") and not share_a_word("cost – net €", "fee – gross €")
+    assert names_agree("€", "€") and not names_agree("€", "£"), "it is all that the name has"
 
 
 def test_a_name_without_words_has_no_hash():
