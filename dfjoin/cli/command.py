@@ -148,7 +148,7 @@ def in_shell_words(text: str, commands: Mapping[str, argparse.ArgumentParser], c
     def call(match: re.Match[str]) -> str:
         name = _COMMANDS.get(match[1] or match[2], (match[1] or match[2]).replace("_", "-"))
         if name not in commands:
-            return match[0]
+            return _PRINTED.get(name, match[0])
         given = [action.dest.upper() for action in commands[name]._actions if not action.option_strings]
         return ("run " if match[2] else "") + f"`{' '.join(['dfjoin', name, *given])}`"
 
@@ -156,14 +156,16 @@ def in_shell_words(text: str, commands: Mapping[str, argparse.ArgumentParser], c
         found = find(name)
         return found is not None and not found[1]
 
-    text = _SETTINGS.sub(setting, text.replace("dfjoin.report(result)", "the report"))
-    text = _CALL.sub(call, text)
+    text = _CALL.sub(call, _SETTINGS.sub(setting, text))
     text = _OPTION.sub(lambda match: option(match, match[1], match[2]), text)
     return _NAME.sub(lambda match: f"`{option(match, match[1], '')}`" if is_own_option(match[1]) else match[0], text)
 
 
 _COMMANDS = {"build_lake": "build", "discover_joinable": "discover", "auto_join": "join", "open_lake": "info"}
 """Functions of the library whose command has another name."""
+
+_PRINTED = {"report": "the report"}
+"""Functions of the library whose result every command that has one prints, and what it is called."""
 
 
 def _spell(action: argparse.Action, value: str) -> str:

@@ -570,6 +570,8 @@ def words(text, command="build"):
         ("info", "call dfjoin.repair, or", "call `dfjoin repair INDEX`, or"),
         ("compact", "call compact() again", "run `dfjoin compact INDEX` again"),
         ("remove", "`tables` must name tables", "`tables` must name tables"),
+        ("join", "unchanged, dfjoin.report(result) lists", "unchanged, the report lists"),
+        ("join", "see `dfjoin.report(wide)`", "see the report"),
     ],
 )  # fmt: skip
 def test_a_message_of_the_library_is_said_in_the_words_of_the_shell(command, said, shell):
