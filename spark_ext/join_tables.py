@@ -342,8 +342,8 @@ def aggregated(right: RightTable, step: JoinStep, *, counts_lost: bool = False) 
     if step.aggregate is None or right.count:
         return right
     if right.most_rows is None and counts_lost:
-        _, most, n_without = key_facts(right.frame, right.keys)
-        right = replace(right, most_rows=most, n_without=n_without)
+        _, most_rows, n_without = key_facts(right.frame, right.keys)
+        right = replace(right, most_rows=most_rows, n_without=n_without)
     right, given = _spread(right, step.aggregate)
     frame = right.frame
     for key in right.keys:
