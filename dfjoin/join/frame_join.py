@@ -163,11 +163,11 @@ def _find_named_periods(
         return None
     if relation is None and are_enough(left, right, equal, True, options):
         return None
+    n_joined, n_rows = (0, 1) if relation is None else relation.explained_on_the_left()
+    if n_joined >= NEARLY_EVERY * n_rows:
+        return None
     dated = find_period_keys(left, right, equal, options.threshold)
-    if dated is None or relation is None:
-        return dated
-    n_joined, n_rows = relation.explained_on_the_left()
-    return dated if n_joined < NEARLY_EVERY * dated.share * n_rows else None
+    return dated if dated is not None and n_joined < NEARLY_EVERY * dated.share * n_rows else None
 
 
 def _reviewed(relation: Relation, reviewed: Sequence[tuple[str, str, bool]]) -> Relation:
