@@ -22,10 +22,11 @@ _MAX_INDEX = 1_000_000
 
 
 class Legal(NamedTuple):
-    """What a parameter may be: a test, and the same in words, behind "must be"."""
+    """What a parameter may be: a test, the same in words, behind "must be", and the values if they are a list."""
 
     test: Callable[[Any], bool]
     words: str
+    choices: tuple[Any, ...] = ()
 
 
 def is_text(value: Any, shortest: int = 1, longest: int = MAX_TEXT) -> bool:
@@ -50,7 +51,8 @@ def decimal(before: int, behind: int) -> Legal:
 def one_of(choices: Collection[Any]) -> Legal:
     """Allow the texts or numbers of a list."""
     listed = tuple(choices)
-    return Legal(lambda value: type(value) in (str, int) and value in listed, f"one of {', '.join(map(repr, listed))}")
+    words = f"one of {', '.join(map(repr, listed))}"
+    return Legal(lambda value: type(value) in (str, int) and value in listed, words, listed)
 
 
 def or_null(legal: Legal) -> Legal:

@@ -1,5 +1,7 @@
 """The Spark SQL form of programs against the form for one string, on arbitrary text."""
 
+from contextlib import contextmanager
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -8,6 +10,7 @@ from dfjoin.programs.calendar_operators import FIRST_UNITS, ReadDuration
 from dfjoin.programs.combinations import COMBINATIONS
 from dfjoin.programs.conditions import Condition
 from dfjoin.programs.confidence import Alternative, Confidence
+from dfjoin.programs.operator import Step
 from dfjoin.programs.part_operators import Split
 from dfjoin.programs.program import Program
 from dfjoin.programs.program_pieces import Combined, Extract
@@ -23,6 +26,20 @@ def run(spark, programs, rows):
     written = [f"{p.to_spark_sql(['a', 'b'])} AS {n}" for p, n in zip(programs, names, strict=True)]
     found = frame.coalesce(1).selectExpr(*written).collect()
     return [[row[name] for row in found] for name in names]
+
+
+@contextmanager
+def interpreted(spark):
+    """Let Spark walk through expressions: it takes long to compile those of many steps, which meet few rows."""
+    options = {"spark.sql.codegen.wholeStage": "false", "spark.sql.codegen.factoryMode": "NO_CODEGEN"}
+    before = {name: spark.conf.get(name, None) for name in options}
+    for name, value in options.items():
+        spark.conf.set(name, value)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            spark.conf.unset(name) if value is None else spark.conf.set(name, value)
 
 
 CELLS = st.lists(st.tuples(TEXTS, TEXTS), min_size=30, max_size=30).filter(lambda rows: len(set(rows)) > 9)
@@ -47,11 +64,25 @@ def check(spark, programs, rows):
         assert found == [program(*row) for row in rows], program
 
 
+def varied(step):
+    """Return a step, and it with each value of each parameter that has a list of values, in place of its own."""
+    found = {step.settings: step}
+    for i, legal in enumerate(step.operator.parameters.values()):
+        made = (Step(step.operator, (*step.settings[:i], value, *step.settings[i + 1 :])) for value in legal.choices)
+        found |= {one.settings: one for one in made if not (step.operator.fault and step.operator.fault(one))}
+    return list(found.values())
+
+
 @pytest.mark.slow
 @settings(max_examples=1)
 @given(steps=st.tuples(*STEP_KINDS), rows=CELLS)
 def test_each_step_gives_what_it_gives_in_python(spark, steps, rows):
-    check(spark, [Program(("a", "b"), (Extract(i % 2, (step,)),)) for i, step in enumerate(steps)], rows)
+    """With each of the codes, cases, layouts and so on that it knows: their SQL is written one by one."""
+    every = [one for step in steps for one in varied(step)]
+    programs = [Program(("a", "b"), (Extract(i % 2, (step,)),)) for i, step in enumerate(every)]
+    with interpreted(spark):
+        for part in range(0, len(programs), 60):
+            check(spark, programs[part : part + 60], rows)
 
 
 @settings(max_examples=1)  # the SQL of times is long
