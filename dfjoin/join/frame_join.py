@@ -37,6 +37,7 @@ from dfjoin.join.relation.period_keys import (
     PeriodKeys,
     find_entity_and_period,
     find_period_keys,
+    is_in_doubt,
     parts_by_period,
 )
 from dfjoin.join.relation.relate import relate_again
@@ -167,7 +168,9 @@ def _find_named_periods(
     if n_joined >= NEARLY_EVERY * n_rows:
         return None
     dated = find_period_keys(left, right, equal, options.threshold)
-    return dated if dated is not None and n_joined < NEARLY_EVERY * dated.share * n_rows else None
+    if dated is None or n_joined >= NEARLY_EVERY * dated.share * n_rows:
+        return None
+    return None if is_in_doubt(left, right, dated) else dated
 
 
 def _reviewed(relation: Relation, reviewed: Sequence[tuple[str, str, bool]]) -> Relation:

@@ -172,6 +172,17 @@ def is_year_name(name: object) -> bool:
     return any("year" in word for word in _meanings(str(name)))
 
 
+def names_period(name: object, period: str) -> bool:
+    """Tell whether the name of a column has the word of a period, so that days under it stand for whole periods.
+
+    Examples
+    --------
+    >>> names_period("month_end", "month"), names_period("Quarterly", "quarter"), names_period("paid_on", "month")
+    (True, True, False)
+    """
+    return period in str(name).casefold()
+
+
 def says_nothing_alone(name: str) -> bool:
     """Tell whether a name of a column says nothing without its table: ``value``, ``name``, ``1995``, ``column_2``.
 

@@ -123,8 +123,21 @@ def test_a_named_column_of_dates_in_two_spellings_joins_its_months(spell):
     expected = [1.5 * months.get_loc(day.to_period("M")) for day in days]
     assert joined["rate"].tolist() == expected
     plan = joined.attrs["dfjoin"]["plan"]
-    assert plan["steps"][0]["period"] == "month" and "month" not in joined
     assert df[::-1].auto_join(rates, plan=json.loads(json.dumps(plan)))["rate"].tolist() == expected[::-1]
+
+
+def test_payments_on_first_days_are_those_of_these_days_unless_it_is_said_that_they_are_of_months():
+    sales = pd.DataFrame({"date": pd.date_range("2024-01-01", periods=366), "sales": range(366)})
+    due = pd.date_range("2024-01-01", periods=12, freq="MS")
+    for name in ("paid_on", "date"):
+        paid = pd.DataFrame({name: due, "payment": range(100, 112)})
+        joined = sales.auto_join(paid, on="date", right_on=name)
+        assert joined.index[joined["payment"].notna()].tolist() == [
+            i for i, day in enumerate(sales["date"]) if day in due
+        ]
+        assert "read as month" in str(dfjoin.report(joined)) and "transform='accept'" in str(dfjoin.report(joined))
+        months = sales.auto_join(paid, on="date", right_on=name, transform="accept")
+        assert months["payment"].tolist() == [99 + day.month for day in sales["date"]]
 
 
 def test_types_that_pandas_does_not_know_are_no_obstacle():

@@ -36,12 +36,12 @@ def column(name, values):
     return Column(name, pa.array([None if value is None else str(value) for value in values], pa.string()))
 
 
-def pairs_of(left, right, **options):
-    own, theirs = column("a", left), column("b", right)
+def pairs_of(left, right, names=("a", "b"), **options):
+    own, theirs = map(column, names, (left, right))
     join = relate_named(own, theirs, **options).join
     if join is None:
         return None
-    rows = join_rows(join, {"a": own.array}, {"b": theirs.array})
+    rows = join_rows(join, {names[0]: own.array}, {names[1]: theirs.array})
     return {(str(left[i]), str(right[j])) for i, j in zip(rows.left_rows, rows.right_rows, strict=True)}
 
 
@@ -71,10 +71,14 @@ def test_days_lie_in_periods_that_stand_as_their_first_or_last_days(bound):
     QUARTER.update({day: (day.month + 2) // 3 for day in days})
     bounds = list(dict.fromkeys(map(BOUNDS[bound], days)))
     expected = {(str(day), str(BOUNDS[bound](day))) for day in days}
-    assert pairs_of(days, bounds) == expected
-    assert pairs_of([f"{day:%d %B %Y}" for day in bounds], days) == {
+    assert pairs_of(days, bounds, names=("day", bound.title())) == expected
+    assert pairs_of([f"{day:%d %B %Y}" for day in bounds], days, names=(f"{bound}s", "day")) == {
         (f"{date.fromisoformat(two):%d %B %Y}", one) for one, two in expected
     }
+    equal = {(str(day), str(day)) for day in set(days) & set(bounds)}
+    assert pairs_of(days, bounds) == (equal if len(equal) > 2 else None)  # two of three years are too few
+    assert pairs_of(days, bounds, accepts_doubt=True) == expected
+    assert "transform='accept'" in relate_named(column("day", days), column("paid", bounds)).proposal
 
 
 def test_a_few_first_days_of_months_are_days():

@@ -17,7 +17,7 @@ from dfjoin.errors import InvalidParameterError, InvalidTypeError
 from dfjoin.join.keys import KeyColumns
 from dfjoin.types import IndexSettings
 from dfjoin.values.cells import CONVERSION_ERRORS
-from dfjoin.values.header_meaning import is_year_name, names_agree
+from dfjoin.values.header_meaning import is_year_name, names_agree, names_period
 from dfjoin.values.key_index import KeyIndex
 from dfjoin.values.normalize import ValueSet, normalize_column
 from dfjoin.values.periods import GRANULARITIES, PeriodColumn, read_periods
@@ -94,6 +94,17 @@ def _keys_of(left: KeyColumns, right: KeyColumns, labels: tuple[list[Any], list[
     n_matched = int(np.count_nonzero(counts))
     is_right_key = bool(n_matched >= NEARLY_EVERY * counts.sum())
     return PeriodKeys(labels, period, n_matched / max(1, index.n_keys), is_right_key)
+
+
+def is_in_doubt(left: KeyColumns, right: KeyColumns, found: PeriodKeys) -> bool:
+    """Tell whether both sides have days, and neither name says that those of one stand for periods.
+
+    Payments that are due on first days of months are paid on these.
+    """
+    names = [labels[-1] for labels in found.labels]
+    days = (dates_of(side, label) for side, label in zip((left, right), names, strict=True))
+    are_days = all(one is not None and one.granularity in ("day", "second") for one in days)
+    return are_days and not any(names_period(name, found.period) for name in names)
 
 
 def find_entity_and_period(

@@ -204,7 +204,7 @@ def _find_programs(
         if len(on) == len(right_on) == 1:
             join, proposal = relate_named(left[on[0]], right[right_on[0]], accepts_doubt=accepts)
             if join is not None:
-                return join, []
+                return join, [proposal] if proposal else []
         found = find_programs(left, right, on=on, right_on=right_on, needs=Needs(-math.inf, precision))
         if found.found and accepts:
             return found, []

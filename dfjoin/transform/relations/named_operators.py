@@ -35,6 +35,7 @@ from dfjoin.transform.evidence.chance import MIN_BITS, evidence_bits
 from dfjoin.transform.evidence.prepared_columns import Column
 from dfjoin.transform.evidence.transform_join import RankedProgram, TransformJoin
 from dfjoin.transform.pairs.sides import ACCEPT, DIRECTIONS
+from dfjoin.values.header_meaning import names_period
 from dfjoin.values.periods import is_season
 from dfjoin.values.shares import HALF
 
@@ -196,11 +197,13 @@ def relate_named(left: Column, right: Column, *, accepts_doubt: bool = False) ->
         if found is None:
             continue
         join, examples = found
-        share = max(join.source_coverage, join.target_coverage)
+        share, is_sure = max(join.source_coverage, join.target_coverage), True
         if one.is_of_days != two.is_of_days and not (one.is_spelled and two.is_spelled):
             share = join.source_coverage  # of the days that lie in them: a few holidays may be first days of months
-        if share >= _EXPLAINED or (accepts_doubt and share >= _SHOWN):
-            return Named(join)
+            name = left.name if one.is_of_days else right.name
+            is_sure = names_period(name, one.kind.split()[-1])  # else payments may be due on first days
+        if (is_sure and share >= _EXPLAINED) or (accepts_doubt and share >= _SHOWN):
+            return Named(join, proposal)
         if share >= _SHOWN and not proposal:
             proposal = (
                 f"{left.name} = {right.name}: {join.basis}, {share:.0%} of one side; for example {examples}; {ACCEPT}"
