@@ -164,6 +164,7 @@ def program(plan):
 
 
 EXPLODE = [{"step": "replace", "old": "n", "new": "n" * 1000}] * 4
+DATED = {"on": "who", "right_on": ["year", "month"], "rule": "latest"}
 
 
 @pytest.mark.parametrize(
@@ -197,6 +198,10 @@ EXPLODE = [{"step": "replace", "old": "n", "new": "n" * 1000}] * 4
         (lambda p: p["steps"][0].update(aggregate=["x"]), "`aggregate` of a step is a rule"),
         (lambda p: p["steps"][0].update(pad=-5000), "`pad` of a step is a number of digits, 1 to"),
         (lambda p: p["steps"][0].update(dayfirst=[1]), "`dayfirst` of a step is true, false or null"),
+        (lambda p: p["steps"][0].update(counted="x"), "`counted` and `is_unique` of a step are true, false or null"),
+        (lambda p: p["steps"][0].update(is_unique=5), "`counted` and `is_unique` of a step are true, false or null"),
+        (lambda p: p["steps"][0].update(measures="wage"), "`measures` of a step is a list of texts, or null"),
+        (lambda p: p["steps"][0].update(table="", relation=None, dated=DATED), "names one column in `right_on`, and the"),
     ],
 )  # fmt: skip
 def test_a_hostile_plan_is_refused_at_once(by_program, spoil, text):

@@ -46,8 +46,19 @@ def test_a_model_without_ngrams_knows_its_words_alone(tmp_path):
     assert not vectors[1].any()
 
 
-@pytest.mark.parametrize("damage", ["text", "short", "quantised", "cut", "version"])
-def test_other_files_are_refused(tmp_path, damage):
+@pytest.mark.parametrize(
+    ("damage", "reason"),
+    [
+        ("text", "it does not begin as one"),
+        ("short", "unpack requires a buffer"),
+        ("quantised", "it is quantised"),
+        ("cut", "mmap length is greater than file size"),
+        ("version", "it does not begin as one"),
+        ("sizes", "its sizes are impossible, or it is quantised"),
+        ("matrix", "its matrix does not fit its dictionary"),
+    ],
+)
+def test_other_files_are_refused(tmp_path, damage, reason):
     path = tmp_path / "m.bin"
     write_model(path, quantised=damage == "quantised", version=3 if damage == "version" else 12)
     if damage == "text":
@@ -56,8 +67,12 @@ def test_other_files_are_refused(tmp_path, damage):
         path.write_bytes(path.read_bytes()[:30])
     elif damage == "cut":
         path.write_bytes(path.read_bytes()[:-40])
+    elif damage in ("sizes", "matrix"):  # no dimensions, and fewer rows of n-grams than there are
+        data = bytearray(path.read_bytes())
+        struct.pack_into("<i", data, *((8, 0) if damage == "sizes" else (40, 49)))
+        path.write_bytes(data)
     with pytest.raises(
-        InvalidParameterError, match=r"`embedder` must be the file of a fastText model .*give another file"
+        InvalidParameterError, match=rf"`embedder` must be the file of a fastText model .*{reason}.*give another file"
     ):
         read_fasttext(path)
 
