@@ -38,6 +38,7 @@ def test_points_and_the_sets_that_hold_them(build):
         ("axis_columns", lambda a: a + 99, r"its numbers go from -?\d+ to -?\d+ where there are"),
         ("axis_lists", lambda a: a - 9, r"its numbers go from -?\d+ to -?\d+ where there are"),
         ("axis_indptr", lambda a: a[::-1], r"it goes from \d+ to 0, not from 0 to"),
+        ("axis_unit", lambda a: -a, "component `axis_unit` .* it is -"),
     ],
 )
 def test_damage_is_found(build, name, change, text):

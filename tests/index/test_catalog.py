@@ -274,7 +274,8 @@ class TestDamage:
     @pytest.mark.parametrize(
         "dialect",
         ["{", "[]", '{"encoding": 5}', '{"encoding": "utf-99"}', '{"delimiter": ""}', '{"quote_char": "ab"}',
-         '{"skip_lines": -1}', '{"header_lines": 3}', '{"decimal": "*"}', '{"number_columns": [-1]}', "[" * 100_000],
+         '{"skip_lines": -1}', '{"header_lines": 3}', '{"decimal": "*"}', '{"number_columns": [-1]}', '{"cells": [0, 1]}',
+         "[" * 100_000],
     )  # fmt: skip
     def test_a_dialect_that_is_none(self, dialect):
         with pytest.raises(IndexCorruptedError, match=r"component `catalog` .*: the dialect of table 't': "):

@@ -237,6 +237,40 @@ def test_compressed_variants(tmp_path):
     assert found["none.csv.xz"].startswith("OSError: the file is not what its ending .xz says, or is damaged")
 
 
+def test_documents_out_of_all_measure(tmp_path, monkeypatch):
+    (tmp_path / "a.json").write_text(json.dumps(ORDERS))
+    monkeypatch.setattr(document_reader, "_MAX_TABLES", 2)
+    reason = "it holds more than 2 lists of objects"
+    assert read_all(tmp_path)["a.json"] == reason
+    monkeypatch.setattr(document_reader, "_MAX_BYTES", 20)
+    reason = "the document is larger than 0 MiB; write a record a line, as .jsonl"
+    assert read_all(tmp_path) == {"a.json": reason}
+
+
+@pytest.mark.parametrize("rows", [[{"a": 1, "b": 2, "c": 3}] * 2, [{"a": 1}, {"b": 2, "c": 3}]])
+def test_documents_of_more_columns_than_allowed(tmp_path, rows):
+    (tmp_path / "a.json").write_text(json.dumps(rows))
+    _, (source,), _ = list_tables(tmp_path)
+    ((_, opened),) = tables_of(source, GivenDialect(), 2)
+    with pytest.raises(TableReadError, match=r"more than 2 columns, .*; allow more by the setting max_columns"):
+        opened()
+
+
+def test_a_table_that_its_document_has_no_more(tmp_path):
+    (tmp_path / "a.json").write_text(json.dumps({"x": [{"n": 1}], "y": [{"n": 2}]}))
+    _, (source,), _ = list_tables(tmp_path)
+    own = [one for one, _ in tables_of(source, GivenDialect(), 9)][1]
+    (tmp_path / "a.json").write_text(json.dumps({"x": [{"n": 1}], "z": [{"n": 2}]}))
+    with pytest.raises(TableReadError, match="its file holds no table 'y' any more"):
+        open_table(own)
+
+
+def test_an_archive_without_tables(tmp_path):
+    with zipfile.ZipFile(tmp_path / "a.zip", "w") as archive:
+        archive.writestr("readme.txt.exe", b"no table")
+    assert read_all(tmp_path) == {"a.zip": "it holds no table"}
+
+
 def test_tables_of_an_archive(tmp_path):
     with zipfile.ZipFile(tmp_path / "a.zip", "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("in/cities.csv", CSV)
@@ -296,6 +330,21 @@ def test_avro_as_other_tools_write_it(tmp_path):
         assert columns["any"] == ["1", "é", '{"x": 2}', "[3, 4]", None]
         assert [value.value for value in columns["at"] + columns["here"]] == [moment] * 10
         assert str(columns["at"][0].tz) == "UTC" and columns["here"][0].tz is None
+
+
+def test_avro_without_fields_or_of_deep_records(tmp_path):
+    fastavro = pytest.importorskip("fastavro")
+    deep, value = "int", 1
+    for n in range(30):
+        deep = {"type": "record", "name": f"r{n}", "fields": [{"name": "x", "type": deep}]}
+        value = {"x": value}
+    for name, schema, row in (("a", {"type": "array", "items": "int"}, [1]), ("b", deep, value)):
+        with (tmp_path / f"{name}.avro").open("wb") as stream:
+            fastavro.writer(stream, schema, [row])
+    assert read_all(tmp_path) == {
+        "a.avro": "its values are no records with named fields",
+        "b.avro": "its records lie within each other more than 20 deep",
+    }
 
 
 def test_avro_of_a_compression_that_is_not_installed(tmp_path, monkeypatch):

@@ -8,6 +8,7 @@ import pytest
 
 import dfjoin
 from dfjoin.errors import TableReadError
+from dfjoin.sources import workbook_reader
 from dfjoin.sources.listing import list_tables
 from dfjoin.sources.readers import open_table, tables_of
 from dfjoin.types import GivenDialect
@@ -334,6 +335,17 @@ def test_what_is_named_like_a_workbook_has_a_reason(tmp_path):
     for source, reason in zip(sources, reasons, strict=True):
         with pytest.raises(TableReadError, match=reason):
             list(tables_of(source, GivenDialect(), 1000))
+
+
+def test_a_workbook_of_too_much_content_or_columns_has_a_reason(tmp_path, monkeypatch):
+    write_book(tmp_path / "book.xlsx", Sheet=SIMPLE)
+    _, (source,), _ = list_tables(tmp_path)
+    ((_, opened),) = tables_of(source, GivenDialect(), 1)
+    with pytest.raises(TableReadError, match=r"more than 1 columns, .*; allow more by the setting max_columns"):
+        opened()
+    monkeypatch.setattr(workbook_reader, "_MAX_BYTES", 100)
+    with pytest.raises(TableReadError, match="its content is larger than 0 GiB"):
+        list(tables_of(source, GivenDialect(), 1000))
 
 
 def test_a_workbook_follows_its_changes(tmp_path):

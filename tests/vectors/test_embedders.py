@@ -177,6 +177,8 @@ def test_a_person_names_an_embedder():
     for wrong in ("", " ", "fasttext", "ngrams:1", 3):
         with pytest.raises(InvalidParameterError, match="`identity` must be a name that no built-in embedder has"):
             dfjoin.register_embedder(lengths, identity=wrong)
+    with pytest.raises(InvalidParameterError, match='`embedder` "fasttext" is trained by an index and kept in it; it'):
+        dfjoin.register_embedder("fasttext")
     with pytest.raises(InvalidParameterError, match="`identity` belongs to functions and objects, and 'lengths-2' is"):
         dfjoin.register_embedder("lengths-2", identity="other")
 
