@@ -362,6 +362,8 @@ class LakeAugmenter(_base.TransformerMixin, _base.BaseEstimator):
     def _check_keys(self, frame: pd.DataFrame) -> None:
         """Raise unless the columns that were named are there."""
         named = [label for key in self._on() or () for label in key]
+        if self.target is not None and self.target in named:
+            raise InvalidParameterError(f"`on` must not name the target, {check.show(self.target)}: it is never a key")
         for label in named:
             if label not in list(frame.columns):
                 raise ColumnNotFoundError(
@@ -374,8 +376,6 @@ class LakeAugmenter(_base.TransformerMixin, _base.BaseEstimator):
                     f"`as_of` must name a column of dates, got {check.show(self.as_of)} of dtype {column.dtype}; "
                     "convert it with pandas.to_datetime"
                 )
-        if self.target is not None and self.target in named:
-            raise InvalidParameterError(f"`on` must not name the target, {check.show(self.target)}: it is never a key")
 
     def _on(self) -> FrameKeys | None:
         return path_keys(self.on)
