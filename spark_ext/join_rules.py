@@ -12,6 +12,7 @@ from pyspark.sql.window import Window
 
 from dfjoin.join.aggregate import cell_kind, decimal_type
 from dfjoin.join.rules import CellRules, check_rule
+from dfjoin.programs.spark_sql import quote
 from dfjoin.values.frames import arrow_to_series
 from dfjoin.values.header_meaning import number_meaning
 from spark_ext.transfer import quoted
@@ -20,7 +21,7 @@ __all__ = ["aggregate_rows", "rules_of"]
 
 _SQL = {
     "mean": "avg(cast({0} AS double))",
-    "sum": "sum({0})",
+    "sum": "try_sum({0})",
     "min": "min({0})",
     "max": "max({0})",
     "latest": "max({0})",
@@ -35,6 +36,8 @@ _SQL = {
 }
 """Rule → aggregate of a column, ``{0}``; ``{1}`` is the place of a row."""
 
+_BY_OF = {"min": "min_by", "max": "max_by", "latest": "max_by"}
+"""Rule that takes a value by its order → the same of values that have an order only as they are written."""
 
 _MEDIAN_OF_DECIMALS = (
     "aggregate(slice(array_sort(collect_list({0})), cast(greatest((count({0}) + 1) DIV 2, 1) AS int), "
@@ -84,11 +87,21 @@ def _computed(frame: Any, name: str, own: str, rule: str) -> str:
     if rule == "sum" and isinstance(type_, BooleanType):
         return f"sum(cast({own} AS double))"  # Spark adds no booleans up
     if rule not in ("mean", "median", "sum") or not isinstance(type_, DecimalType):
-        return _SQL.get(rule, "").format(own, "{1}")
+        made = _SQL.get(rule, "").format(own, "{1}")
+        return _refused_if_null(made, own, rule) if rule == "sum" else made
     precision, scale = decimal_type(type_.precision, type_.scale, rule)
     total = f"decimal({decimal_type(type_.precision, type_.scale, 'sum')[0]},{type_.scale})"
-    made = {"mean": "avg({0})", "sum": "sum({0})", "median": _MEDIAN_OF_DECIMALS}[rule].format(own, total)
-    return f"cast({made} AS decimal({precision},{scale}))"
+    made = {"mean": "try_avg({0})", "sum": "try_sum({0})", "median": _MEDIAN_OF_DECIMALS}[rule].format(own, total)
+    return _refused_if_null(f"try_cast({made} AS decimal({precision},{scale}))", own, rule)
+
+
+def _refused_if_null(made: str, own: str, rule: str) -> str:
+    """Return what a rule computes, which is an error where the type does not hold it, whatever the session's ANSI mode.
+
+    Without that mode Spark lets sums of integers wrap around, and makes nulls of decimals.
+    """
+    text = f"`aggregate` rule '{rule}' makes numbers beyond the type of their column; turn it into floats first"
+    return f"coalesce({made}, CASE WHEN count({own}) > 0 THEN raise_error({quote(text)}) END)"
 
 
 def _has_equality(type_: Any) -> bool:
@@ -143,6 +156,8 @@ def aggregate_rows(frame: Any, keys: list[str], rules: dict[str, str], order: st
     for name, rule in rules.items():
         own = quoted(name if rule in ("first", "last") else compared[name])
         sql = _computed(frame, name, own, rule).replace("{1}", quoted(order))
+        if compared[name] != name and rule in _BY_OF:
+            sql = f"{_BY_OF[rule]}({quoted(name)}, {own})"  # the value itself, and not how it is written
         mode = quoted(f"{name}_mode")
         if is_voted[name]:
             chosen = f"min_by({quoted(name)}, {quoted(order)}) FILTER (WHERE {own} = {mode})"

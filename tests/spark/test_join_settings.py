@@ -326,3 +326,32 @@ def test_a_declared_text_stays_a_text(spark, build, tmp_path):
         assert want["mayor"].tolist()[0] == "41285" and pd.api.types.is_string_dtype(want["mayor"].dtype)
         found = own.auto_join(lake, on="town")
         assert dict(found.dtypes)["mayor"] == "string" and rows(found) == rows(want)
+
+
+def test_maps_that_are_ordered_as_they_are_written_come_as_maps(spark, monkeypatch):
+    monkeypatch.setattr(spark_join, "_SMALL_ROWS", 1)
+    spark_ext.enable(spark)
+    left = spark.createDataFrame([("a",), ("z",)], "k string")
+    right = spark.sql("SELECT * FROM VALUES ('a', map('n', 2)), ('a', null), ('a', map('n', 1)) AS t(k, tags)")
+    for rule, n in {"min": 1, "max": 2, "latest": 2}.items():
+        found = left.auto_join(right, on="k", aggregate=rule)
+        assert found.schema["tags"].dataType == right.schema["tags"].dataType, rule
+        assert {row.k: row.tags for row in found.collect()} == {"a": {"n": n}, "z": None}, rule
+
+
+@pytest.mark.parametrize("session", SETTINGS, indirect=True)
+def test_what_a_type_does_not_hold_is_an_error_whatever_the_mode(session, monkeypatch):
+    """Without the ANSI mode Spark has wrapped sums of integers around, and made nulls of decimals."""
+    monkeypatch.setattr(spark_join, "_SMALL_ROWS", 1)
+    monkeypatch.setattr(spark_join, "_SAMPLE_ROWS", 1)  # else the sums are those of pandas
+    left = session.createDataFrame([("a",), ("b",), ("z",)], "k string")
+    for type_, most in (("bigint", 2**63 - 1), ("decimal(38,0)", 10**38 - 1)):
+        right = session.sql(
+            f"SELECT k, cast(n AS {type_}) AS n FROM VALUES ('a', '{most}'), ('a', '1'), ('b', null), ('b', null) t(k, n)"
+        )
+        with pytest.raises(Exception, match="rule 'sum' makes numbers beyond the type of their column"):
+            left.auto_join(right, on="k", aggregate="sum").collect()
+        held = left.auto_join(right.where("n = 1 OR n IS NULL"), on="k", aggregate="sum")
+        assert {row.k: row.n for row in held.collect()} == {"a": 1, "b": None, "z": None}
+    with pytest.raises(Exception, match="rule 'mean' makes numbers beyond the type of their column"):
+        left.auto_join(right, on="k", aggregate="mean").collect()
