@@ -36,7 +36,10 @@ def read_table(source: str | BinaryIO) -> pd.DataFrame:
         with tempfile.TemporaryDirectory() as directory:
             path = Path(directory) / "input.csv"
             path.write_bytes(source.read())
-            return read_table(str(path))
+            try:
+                return read_table(str(path))
+            except TableReadError as error:  # that names a file which nobody gave
+                raise TableReadError(str(error).replace(f"`{path}`", "standard input")) from error
     if not Path(source).exists():
         raise InvalidParameterError(f"`table` must be an existing file, got {source!r}; check the spelling")
     _, tables, skipped = list_tables([source])

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from dfjoin.cli.output import print_json, read_frame, summary, to_json, write_frame
-from dfjoin.errors import InvalidParameterError
+from dfjoin.errors import InvalidParameterError, TableReadError
 
 FRAME = pd.DataFrame({"a": [1, 2], "b": ["x", "é"]})
 
@@ -41,6 +41,12 @@ def test_without_a_path_it_is_csv(capsys, monkeypatch):
     assert text == "a,b\n1,x\n2,é\n"
     monkeypatch.setattr("sys.stdin", type("Stdin", (), {"buffer": io.BytesIO(text.encode())}))
     assert read_frame("-").to_dict("list") == {"a": ["1", "2"], "b": ["x", "é"]}
+
+
+def test_an_error_of_standard_input_names_no_file_that_nobody_gave(monkeypatch):
+    monkeypatch.setattr("sys.stdin", type("Stdin", (), {"buffer": io.BytesIO(b"")}))
+    with pytest.raises(TableReadError, match=r"^standard input cannot be read: the file is empty$"):
+        read_frame("-")
 
 
 def test_numbers_of_numpy_are_json(capsys):
