@@ -60,6 +60,23 @@ def test_a_relation_of_nearly_all_to_some_is_not_wrong():
     assert every.precision == 1.0
 
 
+def test_values_that_hold_more_of_the_target_than_their_result_are_wrong_though_many_share_it():
+    last_two = Program(("a",), (Extract(0, (Split(" ", -2),)), Constant(" "), Extract(0, (Split(" ", -1),))))
+    pairs = [f"{one} {other}" for one, other in zip(WORDS[:8], WORDS[8:16], strict=True)]
+    source = [f"{word} {pair}" for word in WORDS[20:28] for pair in pairs]
+    to_parents = outcome(source, pairs, last_two)
+    assert (to_parents.n_joined, to_parents.precision) == (64, 1.0)
+    cut = outcome(source, [*pairs, *source[:32]], last_two)
+    assert (cut.n_joined, cut.precision) == (64, 0.5)
+
+
+def test_a_word_that_a_value_repeats_is_held_as_often():
+    days = [f"2020-{month:02d}-{day:02d}" for month in range(1, 13) for day in range(1, 29)]
+    moments = [f"{day} {hour}" for day in days for hour in ("05:45", "06:55", "07:50")]
+    found = outcome(moments, days, Program(("a",), (Extract(0, (Slice(0, 10),)),)))
+    assert (found.n_joined, found.precision) == (len(moments), 1.0)
+
+
 def test_results_that_missed_lower_the_precision_where_chance_may_join():
     found = outcome([str(i) for i in range(0, 300, 3)], [str(i) for i in range(0, 300, 2)])
     assert found.precision < 0.9

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -34,6 +36,7 @@ _MANY = 1.5
 """Source values to each target value from which a relation is one of many to one."""
 _PRIOR = 4.0
 """Source values of the general frequency of hits that are added to those that share a result, and to the others."""
+_WORD = re.compile(r"[^\W_]+")
 
 
 class Multiplicity(NamedTuple):
@@ -62,11 +65,7 @@ class Outcome:
         Its distinct results, and the row of each.
     hits : ndarray of int64, shape (n_outputs,)
         Number of the target value that equals each result, -1 for none.
-    source_codes : ndarray of int32, shape (n_rows,)
-        Number of the distinct source value of each row, -1 for null.
-    n_source, n_target : int
-        Distinct values of the source and of the target.
-    target : ValueSet
+    source, target : ValueSet
     multiplicity : Multiplicity or None
         What the target table holds for each target value; None where that is not known.
     results : callable, optional
@@ -76,12 +75,25 @@ class Outcome:
     program: Program
     outputs: ValueSet
     hits: NDArray[np.int64]
-    source_codes: NDArray[np.int32]
-    n_source: int
-    n_target: int
+    source: ValueSet
     target: ValueSet
     multiplicity: Multiplicity | None = None
     results: Callable[[Program, NDArray[np.int64]], pa.Array] | None = None
+
+    @property
+    def source_codes(self) -> NDArray[np.int32]:
+        """Number of the distinct source value of each row, -1 for null."""
+        return self.source.codes
+
+    @property
+    def n_source(self) -> int:
+        """Distinct values of the source."""
+        return len(self.source)
+
+    @property
+    def n_target(self) -> int:
+        """Distinct values of the target."""
+        return len(self.target)
 
     @cached_property
     def row_targets(self) -> NDArray[np.int64]:
@@ -180,7 +192,8 @@ class Outcome:
           have a second stranger on their own side (Good-Turing). With c the share of values that have a
           partner by this, and h the share that hit, c / h is right. It does not hold for a relation of many to one,
           where sharing is meant: joined values are half as many again as the values that they join, and the constants
-          of the program fit nine tenths of the target.
+          of the program fit nine tenths of the target. There the values are wrong of which the target holds more
+          than the program reads: ``new york city`` where ``york`` and ``new york`` are values.
         - Many to many: the pairs above the larger number of rows (of values, where the key is all that the target has)
           on one side.
         """
@@ -188,7 +201,7 @@ class Outcome:
             return 0.0
         n_missed = len(self.outputs) - int((self.hits >= 0).sum())
         by_chance = min(1.0, n_missed * self.chance / max(1e-12, 1 - self.chance) / self.n_joined)
-        return (1 - by_chance) * (1.0 if self._is_many_to_one else self._not_shared) * self.one_sided
+        return (1 - by_chance) * (self._not_cut if self._is_many_to_one else self._not_shared) * self.one_sided
 
     @property
     def _is_many_to_one(self) -> bool:
@@ -219,6 +232,28 @@ class Outcome:
         own = max(0.0, single - met) / (1 - met) if met < 1 else 0.0
         return min(1.0, own / hit)
 
+    @property
+    def _not_cut(self) -> float:
+        """Share of the joined source values, of a sample, that hold no other target value which holds their partner."""
+        partners = np.full(self.n_source, -1, np.int64)
+        is_joined = (self.source_codes >= 0) & (self.row_targets >= 0)
+        partners[self.source_codes[is_joined]] = self.row_targets[is_joined]
+        joined = np.flatnonzero(partners >= 0)
+        sample = joined[np.argsort(self.source.hashes[joined])][:SAMPLE_VALUES].tolist()
+        words = {code: _words(self.source.value(code)) for code in sample}
+        every = frozenset().union(*words.values())
+        held = [found for value in self.target.values() if (found := _words(value)) <= every]
+        holders: dict[tuple[str, int], set[frozenset[tuple[str, int]]]] = {}
+        for found in held:
+            for word in found:
+                holders.setdefault(word, set()).add(found)
+        n_cut = 0
+        for code in sample:
+            partner = _words(self.target.value(int(partners[code])))
+            wider = set.intersection(*(holders.get(word, set()) for word in partner)) if partner else set()
+            n_cut += any(partner < found <= words[code] for found in wider)
+        return 1 - n_cut / len(sample)
+
     @cached_property
     def one_sided(self) -> float:
         """Pairs that a relation of one to one, or of many to one, would have, over those that there are."""
@@ -232,6 +267,11 @@ class Outcome:
         own = np.bincount(joined, minlength=self.n_target)
         n_covered = int(self.multiplicity.counts[own > 0].sum())
         return max(joined.size, n_covered) / max(1, int((own * self.multiplicity.counts).sum()))
+
+
+def _words(text: str) -> frozenset[tuple[str, int]]:
+    """Return the words of a text, a repeated one as often as it occurs: each with its number among its equals."""
+    return frozenset((word, i) for word, count in Counter(_WORD.findall(text)).items() for i in range(count))
 
 
 def _sample(values: ValueSet) -> list[str]:
@@ -270,9 +310,8 @@ def evaluate(
     arrays = [by_name[name].array for name in program.columns]
     outputs = normalize_column(program.apply(arrays), SETTINGS)
     hits = Vocabulary(target).codes_of(outputs)
-    codes = main.values.codes
 
     def results(other: Program, rows: NDArray[np.int64]) -> pa.Array:
         return other.apply([by_name[name].array.take(pa.array(rows)) for name in program.columns])
 
-    return Outcome(program, outputs, hits, codes, len(main.values), len(target), target, multiplicity, results)
+    return Outcome(program, outputs, hits, main.values, target, multiplicity, results)
