@@ -24,7 +24,7 @@ from dfjoin.join.output_names import stem_of
 from dfjoin.join.plan import JoinStep
 from dfjoin.join.rows.execute import one_row_per_key
 from dfjoin.join.rows.right_side import RightSide, spread_rules
-from dfjoin.join.rules import KEEPING, check_aggregate, names_of_rules, split_rule
+from dfjoin.join.rules import KEEPING, check_aggregate, names_of_rules, split_rule, without_dates
 from dfjoin.programs.program import Program
 from dfjoin.store.table import LakeTable
 from dfjoin.types import IndexSettings
@@ -353,7 +353,7 @@ def aggregated(right: RightTable, step: JoinStep, *, counts_lost: bool = False) 
         repeated = frame.groupBy(*right.keys).count().where(F.col("count") > 1).limit(1)
         most = 1 + collect(repeated).num_rows
     is_unique = most <= 1 if step.is_unique is None else step.is_unique
-    aggregate = check_aggregate(given, list(right.values))
+    aggregate = without_dates(check_aggregate(given, list(right.values)), right.values, step.dated)
     count = f"{PREFIX}rows"
     rules = rules_of(aggregate, is_unique, step.measures, replace(right, frame=frame))
     if most <= 1 and is_unique:

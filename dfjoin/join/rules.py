@@ -128,6 +128,28 @@ class CellRules:
         return "mean" if kind in ("integer", "float", "decimal") and self.is_measure(name) else "majority"
 
 
+def without_dates(aggregate: Any, columns: Iterable[str], dated: dict[str, Any] | None) -> Any:
+    """Write one rule for all columns as a rule for each, but for the dates of the rows that an as-of join chooses.
+
+    Parameters
+    ----------
+    aggregate : str or dict
+        As `check_aggregate` returns it.
+    columns : iterable of str
+        Of the right side.
+    dated : dict or None
+        Of the step.
+
+    Examples
+    --------
+    >>> without_dates("mean", ["price", "day"], {"on": "day", "right_on": ["day"], "rule": "latest"})
+    {'price': 'mean'}
+    """
+    if dated is None or dated["rule"] != "latest" or isinstance(aggregate, dict) or aggregate == "auto":
+        return aggregate
+    return {name: aggregate for name in columns if name not in dated["right_on"]}
+
+
 def check_rule(name: Any, dtype: Any, kind: str, rule: str, argument: str = "aggregate") -> None:
     """Raise `InvalidParameterError` when a rule needs numbers or booleans and a column holds others."""
     needs_number = rule in COMPUTED and kind not in ("bool", "integer", "float", "decimal", "complex")

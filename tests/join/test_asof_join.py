@@ -69,6 +69,20 @@ def test_a_lake_is_joined_as_frames_are(build, rng):
     np.testing.assert_array_equal(left.auto_join(hits, on="day", how="asof")["price"], expected)
 
 
+@pytest.mark.parametrize("rule", ["mean", "count", "nunique"])
+def test_a_rule_for_all_columns_leaves_the_date_of_the_row_as_it_is(build, rule):
+    left = frame_of([("a", 3), ("b", 2), ("b", 9)], "sold")
+    right = frame_of([("a", 1), ("a", 1), ("b", 5)], "price")
+    expected = [DAYS[1], pd.NaT, DAYS[5]]
+    wide = left.auto_join(right, on=["shop", "day"], how="asof", aggregate=rule)
+    assert wide["day__right"].tolist() == expected
+    assert wide["price"].tolist()[::2] == {"mean": [0.125, 0.5]}.get(rule, [2, 1])
+    over_lake = left.auto_join(
+        build({"prices": right}), on=["shop", "day"], how="asof", tables="prices", aggregate=rule
+    )
+    assert over_lake["day__prices"].tolist() == expected
+
+
 @pytest.mark.parametrize("mode", ["fuzzy", "embedding", "transform"])
 def test_the_latest_rows_of_related_keys(tmp_path, mode):
     lines = [

@@ -56,7 +56,12 @@ ASOF = {"on": ["shop", "day"], "right_on": ["place", "since"], "how": "asof"}
 @pytest.mark.parametrize("size", ["small", "large"])
 @pytest.mark.parametrize(
     "options",
-    [{}, {"aggregate": None, "indicator": True}, {"columns": ["price"], "aggregate": {"price": "max"}}],
+    [
+        {},
+        {"aggregate": "mean"},
+        {"aggregate": None, "indicator": True},
+        {"columns": ["price"], "aggregate": {"price": "max"}},
+    ],
     ids=str,
 )
 def test_the_latest_row_is_that_of_pandas(sales, prices, options, size, request):

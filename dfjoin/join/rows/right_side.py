@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from dfjoin.index.catalog import KINDS
 from dfjoin.join.aggregate import as_floats, cell_kind
 from dfjoin.join.plan import JoinStep
-from dfjoin.join.rules import CellRules, check_rule, names_of_rules, split_rule
+from dfjoin.join.rules import CellRules, check_rule, names_of_rules, split_rule, without_dates
 from dfjoin.store.table import LakeTable
 from dfjoin.values.header_meaning import is_year_name
 from dfjoin.values.key_index import KeyIndex, row_of_keys
@@ -211,6 +211,7 @@ class RightSide:
         if is_unique is None:
             is_unique = row_of_keys(self.codes, self.n_keys) is not None
         measures = None if step.measures is None else set(step.measures)
+        aggregate = without_dates(aggregate, self.frame.columns, step.dated)
         return CellRules(aggregate, is_unique, facts.is_measure if measures is None else measures.__contains__)
 
 
