@@ -241,8 +241,8 @@ class Outcome:
         joined = np.flatnonzero(partners >= 0)
         sample = joined[np.argsort(self.source.hashes[joined])][:SAMPLE_VALUES].tolist()
         words = {code: _words(self.source.value(code)) for code in sample}
-        every = frozenset().union(*words.values())
-        held = [found for value in self.target.values() if (found := _words(value)) <= every]
+        every = {word for found in words.values() for word, _ in found}
+        held = [_words(value) for value in self.target.values() if every.issuperset(_WORD.findall(value))]
         holders: dict[tuple[str, int], set[frozenset[tuple[str, int]]]] = {}
         for found in held:
             for word in found:
