@@ -44,6 +44,8 @@ class AcceptedMatches:
     reason : str
     curve : tuple of (float, float)
         Estimated recall and precision at falling probabilities; empty: there is no estimate.
+    odds_shift : float
+        By which the probabilities were moved to these columns.
     """
 
     chosen: NDArray[np.int64]
@@ -54,6 +56,7 @@ class AcceptedMatches:
     recall: float | None
     reason: str
     curve: tuple[tuple[float, float], ...] = ()
+    odds_shift: float = 0.0
 
 
 def accept_matches(problem: Problem, model: MatchModel, precision: float) -> AcceptedMatches:
@@ -99,7 +102,9 @@ def accept_matches(problem: Problem, model: MatchModel, precision: float) -> Acc
     recall = min(1.0, chosen.size * (1.0 - error) / max(n_right, 1.0))
     reason = f"{chosen.size} of {chances.size} texts joined, estimated precision {1.0 - error:.1%}"
     curve = _curve(chances, errors)
-    return AcceptedMatches(chosen, chances[chosen], errors[chosen], threshold, 1.0 - error, recall, reason, curve)
+    return AcceptedMatches(
+        chosen, chances[chosen], errors[chosen], threshold, 1.0 - error, recall, reason, curve, shift
+    )
 
 
 def expected_errors(chances: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 
 from dfjoin._validation import check_fraction
 from dfjoin.errors import InvalidParameterError, InvalidTypeError
-from dfjoin.fuzzy.accept_matches import AcceptedMatches, accept_matches, chances_of, expand
+from dfjoin.fuzzy.accept_matches import AcceptedMatches, accept_matches, chances_of, expand, move_odds
 from dfjoin.fuzzy.column_weights import ColumnWeights, KeyParts
 from dfjoin.fuzzy.match_model import published_model
 from dfjoin.fuzzy.match_problem import KnownPairs, Problem, is_left_reference, set_up
@@ -103,7 +103,8 @@ def find_fuzzy(
     accepted = accept_matches(problem, model, precision)
     if accepted.chosen.size == 0:
         return _no_join(accepted.reason)
-    settings = FuzzySettings(side, accepted.threshold, float(precision), problem.weights, problem.of_columns)
+    learned = problem.weights, problem.of_columns, accepted.odds_shift
+    settings = FuzzySettings(side, accepted.threshold, float(precision), *learned)
     return _write_pairs(problem, accepted, settings)
 
 
@@ -157,7 +158,8 @@ def apply_fuzzy(
         return _no_join("no text is as near to one of the other column as the threshold asks")
     errors = np.full(chosen.size, 1.0 - settings.precision)
     reason = f"{chosen.size} of {scores.size} texts joined"
-    accepted = AcceptedMatches(chosen, scores[chosen], errors, settings.threshold, None, None, reason)
+    chances = move_odds(scores[chosen], settings.odds_shift)
+    accepted = AcceptedMatches(chosen, chances, errors, settings.threshold, None, None, reason)
     return _write_pairs(problem, accepted, settings)
 
 

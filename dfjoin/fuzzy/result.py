@@ -36,6 +36,8 @@ class FuzzySettings:
     of_columns : tuple of float, or None
         What all pairs together told of the columns (`dfjoin.fuzzy.match_evidence.Evidence.of_columns`), so that a join
         of a few rows is the same as one of many; None: what the rows tell that are joined.
+    odds_shift : float
+        By which the probabilities were moved to the columns (`dfjoin.fuzzy.accept_matches.odds_shift`).
     """
 
     reference: Literal["left", "right"]
@@ -43,12 +45,15 @@ class FuzzySettings:
     precision: float
     weights: ColumnWeights | None = None
     of_columns: tuple[float, ...] | None = None
+    odds_shift: float = 0.0
 
     def to_dict(self) -> dict[str, Any]:
         """Return the settings as plain JSON values."""
         held: dict[str, Any] = {"reference": self.reference, "threshold": self.threshold, "precision": self.precision}
         if self.weights is not None:
             held["weights"] = [list(column) for column in self.weights]
+        if self.odds_shift:
+            held["odds_shift"] = self.odds_shift
         return held if self.of_columns is None else held | {"of_columns": list(self.of_columns)}
 
     @classmethod
@@ -67,7 +72,12 @@ class FuzzySettings:
             raise InvalidParameterError(f'`reference` of likeness must be "left" or "right", got {show(reference)}')
         weights = _weights(values.get("weights"))
         numbers = _number(values, "threshold"), _number(values, "precision")
-        return cls(reference, *numbers, weights, _of_columns(values.get("of_columns")))
+        shift = _number(values, "odds_shift") if "odds_shift" in values else 0.0
+        if abs(shift) > LIMIT:
+            raise InvalidParameterError(
+                f"`odds_shift` of likeness must be a number between -{LIMIT:g} and {LIMIT:g}, got {show(shift)}"
+            )
+        return cls(reference, *numbers, weights, _of_columns(values.get("of_columns")), shift)
 
 
 def _number(values: Mapping[str, Any], key: str) -> float:

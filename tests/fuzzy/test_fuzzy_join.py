@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from dfjoin.errors import InvalidParameterError, InvalidTypeError
 from dfjoin.fuzzy.fuzzy_join import apply_fuzzy, find_fuzzy
+from dfjoin.fuzzy.result import FuzzySettings
 from dfjoin.fuzzy.texts import fold_text
 
 FIRST = ["anna", "bernd", "carla", "dmitri", "elena", "farid", "greta", "hiro", "ines", "jakob", "katya", "luis"]
@@ -308,10 +309,18 @@ def test_a_few_rows_are_joined_as_all_rows_were(n):
     left, right = pa.array(misspelled()), pa.array(FIRMS)
     found = find_fuzzy(left, right)
     again = apply_fuzzy(left.slice(0, n), right, found.settings)
-    assert again.settings == found.settings
+    assert again.settings == found.settings and found.settings.odds_shift != 0
     assert set(pairs(again)) <= {(i, i) for i in range(n)} and len(again) >= max(1, 0.8 * n)
     nothing = apply_fuzzy(pa.array(["Quartz Bakery GmbH"] * n), right, found.settings)
     assert len(nothing) == 0
+
+
+def test_a_plan_gives_pairs_the_probabilities_that_they_had():
+    left, right = pa.array(misspelled()), pa.array(FIRMS)
+    found = find_fuzzy(left, right)
+    again = apply_fuzzy(left, right, FuzzySettings.from_dict(found.settings.to_dict()))
+    assert pairs(again) == pairs(found)
+    np.testing.assert_allclose(again.chances, found.chances, rtol=1e-9)
 
 
 def test_composite_keys_must_have_the_same_columns(rng):

@@ -31,7 +31,7 @@ def test_settings_survive_json():
     assert FuzzySettings.from_dict(json.loads(json.dumps(SETTINGS))).to_dict() == SETTINGS
     weighed = SETTINGS | {"weights": [[-1.5] * 4 + [2.0] * 5, [0.0] * 9]}
     assert FuzzySettings.from_dict(json.loads(json.dumps(weighed))).to_dict() == weighed
-    known = weighed | {"of_columns": [-4.25, 1.0, 1.0, 14.0, 0.5]}
+    known = weighed | {"odds_shift": -1.25, "of_columns": [-4.25, 1.0, 1.0, 14.0, 0.5]}
     assert FuzzySettings.from_dict(json.loads(json.dumps(known))).to_dict() == known
 
 
@@ -44,6 +44,12 @@ def test_settings_survive_json():
         ({"precision": float("inf")}, InvalidTypeError, "`precision` of likeness must be a number"),
         ({"precision": 10**400}, InvalidTypeError, "`precision` of likeness must be a number"),
         ({"precision": True}, InvalidTypeError, "`precision` of likeness must be a number"),
+        ({"odds_shift": None}, InvalidTypeError, "`odds_shift` of likeness must be a number"),
+        (
+            {"odds_shift": -14.5},
+            InvalidParameterError,
+            "`odds_shift` of likeness must be a number between -14 and 14, got -14.5",
+        ),
         ({"weights": [[0.0] * 9]}, InvalidParameterError, "`weights` of likeness must be 2 to 1000 lists of 9 numbers"),
         ({"weights": [[0.0] * 9, [5.0] * 9]}, InvalidParameterError, "numbers between -4 and 4, got"),
         ({"weights": [[0.0] * 9, [float("nan")] * 9]}, InvalidParameterError, "numbers between -4 and 4, got"),

@@ -264,9 +264,8 @@ def test_likeness_is_found_on_distinct_keys(spark):
     options = {"on": "firm", "right_on": "name", "fuzzy": True, "transform": False, "indicator": True}
     found, want = own.auto_join(others, **options), mine.auto_join(theirs, **options)
     assert rows(found.drop("_probability")) == rows(want.drop(columns="_probability"))
-    # The estimate is learned from the keys in their order, which is another one after a shuffle.
     chances = [frame.set_index("n")["_probability"].sort_index() for frame in (found.toPandas(), want)]
-    assert (chances[0] - chances[1]).abs().max() < 0.01 and chances[0].notna().sum() == chances[1].notna().sum() == 19
+    assert (chances[0] - chances[1]).abs().max() < 1e-6 and chances[0].notna().sum() == chances[1].notna().sum() == 19
 
 
 def test_small_things_of_pandas_join_too(spark, left, right):
