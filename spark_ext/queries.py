@@ -125,11 +125,6 @@ def _counted(rows: Any, n_fields: int) -> Any:
 def _named(frame: Any, on: Any) -> list[str]:
     """Return the names of the query columns, checked."""
     if isinstance(on, list):
-        if len(on) != 1:
-            raise InvalidParameterError(
-                f"`on` must be one column for a search in a lake, got {len(on)} columns; composite keys work "
-                "between two frames, with df.auto_join(other_df, on=[...]). Search with the most telling column"
-            )
         (on,) = on
     if on is not None and not (on == "*" and "*" not in frame.columns):
         check_named(frame, on, "on")

@@ -11,6 +11,8 @@ import pytest
 import dfjoin
 import spark_ext
 from dfjoin.kernels.sets.minhash import sign_hashes
+from dfjoin.programs.program import Program
+from dfjoin.programs.program_pieces import Extract
 from dfjoin.search.lsh.bands import containment_of
 from dfjoin.types import IndexSettings
 from dfjoin.values.normalize import normalize_column
@@ -133,8 +135,10 @@ def test_the_table_function_is_the_search(spark, sql, example_lake):
         spark.sql(f"SELECT * FROM dfjoin_discover(TABLE(SELECT array(1) AS c), 'c', '{example_lake.path}')")
 
 
-def test_wrong_arguments_are_told_in_one_sentence(spark, sql, example_lake):
+def test_wrong_arguments_are_told_in_one_sentence(spark, sql, example_lake, build):
     """The lines of code that an error comes from are nothing to whoever wrote the SQL."""
+    unsigned = build({"t": pd.DataFrame({"w": list("abc")})}, settings={"permutations": 0}).path
+    of_two = json.dumps(Program(("a", "b"), (Extract(0), Extract(1))).to_dict())
     for wrong, message in (
         ("dfjoin_distance(array(1F), array(1F), 'nope')", "`metric` must be one of 'euclidean', 'angular', got 'nope'"),
         (
@@ -149,6 +153,8 @@ def test_wrong_arguments_are_told_in_one_sentence(spark, sql, example_lake):
         ("dfjoin_normalize('a', '/no/such')", "there is no dfjoin index at `/no/such`"),
         ("dfjoin_embed('a', null)", "`index` of dfjoin_embed must name the index"),
         ("dfjoin_transform('{}', 'a')", "a program must have version"),
+        (f"dfjoin_transform('{of_two}', 'a')", "`program_json` must be a program of one column, got one of 2"),
+        (f"dfjoin_minhash(array('a'), '{unsigned}')", "`index` must have signatures, and"),
     ):
         with pytest.raises(Exception) as caught:
             sql(f"select {wrong}")
@@ -205,6 +211,8 @@ def test_the_catalogue_is_a_data_source(spark, sql, example_lake):
     ):
         with pytest.raises(Exception, match=message):
             spark.read.format("dfjoin").option(name, value).load(str(example_lake.path))
+    with pytest.raises(Exception, match="`path` must be given"):
+        spark.read.format("dfjoin").load()
 
 
 def test_the_catalogue_has_a_task_for_each_segment(spark, sql, build):
