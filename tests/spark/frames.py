@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
+from dfjoin.errors import DfjoinWarning
 from spark_ext.rows_here import wall_columns
 from spark_ext.transfer import collect, to_pandas, to_spark
 
@@ -17,6 +18,11 @@ def pair(spark, **columns):
         {name: column if isinstance(column, pa.Array) else pa.array(column) for name, column in columns.items()}
     )
     return to_pandas(table), to_spark(spark, table)
+
+
+def texts_of(told):
+    """Return the texts of the warnings of dfjoin; py4j of pyspark 4.0 leaves sockets open, of which Python tells."""
+    return [str(each.message) for each in told if issubclass(each.category, DfjoinWarning)]
 
 
 def plain(value):

@@ -26,7 +26,7 @@ from dfjoin.join.plan import JoinPlan, JoinStep
 from spark_ext import join as spark_join
 from spark_ext import join_tables, joined_rows, relations
 from spark_ext.transfer import collect, has_more_rows, to_spark
-from tests.spark.frames import pair, rows
+from tests.spark.frames import pair, rows, texts_of
 
 pytestmark = pytest.mark.spark
 
@@ -152,7 +152,7 @@ def test_right_rows_without_a_key_are_told_as_in_pandas(spark, size, how, monkey
     with pytest.warns(DfjoinWarning) as found:
         joined = own.auto_join(others, on="k", how=how)
     assert rows(joined) == rows(want)
-    assert [str(each.message) for each in found] == [str(each.message) for each in told]
+    assert texts_of(found) == texts_of(told)
     with warnings.catch_warnings():
         warnings.simplefilter("error", DfjoinWarning)
         own.auto_join(others, on="k")
@@ -160,7 +160,7 @@ def test_right_rows_without_a_key_are_told_as_in_pandas(spark, size, how, monkey
     monkeypatch.setattr(spark_join, "_SAMPLE_ROWS", 1)
     with pytest.warns(DfjoinWarning) as found:  # of a given plan nothing is joined here
         own.auto_join(others, plan=want.attrs["dfjoin"]["plan"])
-    assert [str(each.message) for each in found] == [str(each.message) for each in told]
+    assert texts_of(found) == texts_of(told)
 
 
 def test_columns_that_are_a_key_together_are_found_as_in_pandas(spark):

@@ -13,7 +13,7 @@ import dfjoin
 import spark_ext
 from dfjoin.errors import DfjoinWarning
 from spark_ext import join_lake_tables, join_steps
-from tests.spark.frames import pair, rows
+from tests.spark.frames import pair, rows, texts_of
 
 pytestmark = pytest.mark.spark
 
@@ -84,7 +84,7 @@ def test_a_plan_tells_of_rows_of_a_table_without_a_key(spark, lake, reader, monk
         monkeypatch.setattr(join_steps, "read_by_spark", lambda *arguments: None)
     with pytest.warns(DfjoinWarning) as found:
         joined = own.auto_join(want.attrs["dfjoin"]["plan"], where="driver" if reader == "here" else "cluster")
-    assert [str(each.message) for each in found] == [str(each.message) for each in told]
+    assert texts_of(found) == texts_of(told)
     assert rows(joined) == rows(want)
 
 
