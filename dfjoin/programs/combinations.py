@@ -119,7 +119,7 @@ def _clock_sql(moment: str) -> str:
 
 def _numbers_sql(kind: str) -> str:
     """Write a sum or difference of the decimals ``x.a`` and ``x.b``, in millionths."""
-    pattern = quote(rf"\A{_NUMBER}\z")
+    pattern = quote(f"^{_NUMBER}{END}")
     first, second = (f"CAST(CAST({text} AS DECIMAL(18, 6)) * {_SCALE} AS BIGINT)" for text in ("x.a", "x.b"))
     total = f"{first} {'+' if kind == 'sum' else '-'} {second}"
     rest = f"trim(TRAILING '0' FROM lpad(CAST(abs(n) % {_SCALE} AS STRING), 6, '0'))"

@@ -180,7 +180,7 @@ def check_condition(kind: Any, text: Any, is_negated: Any) -> None:
     elif kind == "longer":
         is_legal, legal = isinstance(text, str) and re.fullmatch("[0-9]{1,4}", text) is not None, "1 to 4 digits"
     elif kind == "at least":
-        test, legal, _ = decimal(12, 6)
+        test, legal = decimal(12, 6)
         is_legal = test(text)
     elif kind == "divisible":
         is_legal = isinstance(text, str) and re.fullmatch("[1-9][0-9]{0,5}", text) is not None

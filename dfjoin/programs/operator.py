@@ -22,11 +22,10 @@ _MAX_INDEX = 1_000_000
 
 
 class Legal(NamedTuple):
-    """What a parameter may be: a test, the same in words, behind "must be", and the values if they are a list."""
+    """What a parameter may be: a test, and the same in words, behind "must be"."""
 
     test: Callable[[Any], bool]
     words: str
-    choices: tuple[Any, ...] = ()
 
 
 def is_text(value: Any, shortest: int = 1, longest: int = MAX_TEXT) -> bool:
@@ -51,8 +50,7 @@ def decimal(before: int, behind: int) -> Legal:
 def one_of(choices: Collection[Any]) -> Legal:
     """Allow the texts or numbers of a list."""
     listed = tuple(choices)
-    words = f"one of {', '.join(map(repr, listed))}"
-    return Legal(lambda value: type(value) in (str, int) and value in listed, words, listed)
+    return Legal(lambda value: type(value) in (str, int) and value in listed, f"one of {', '.join(map(repr, listed))}")
 
 
 def or_null(legal: Legal) -> Legal:
