@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from decimal import Decimal
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from dfjoin.errors import InvalidParameterError
@@ -100,15 +102,31 @@ class Condition:
         return scalar.condition_holds(text, self.kind, self._value, self.is_negated)
 
     def mask(self, array: pa.Array | pa.ChunkedArray) -> NDArray[np.bool_]:
-        """Tell which strings of a column meet the condition; each distinct one is looked at once."""
+        """Tell which strings of a column meet the condition."""
         if isinstance(array, pa.ChunkedArray):
             array = array.combine_chunks()
-        encoded = array.dictionary_encode()
-        value, is_negated = self._value, self.is_negated
-        texts = [*encoded.dictionary.to_pylist(), None]
-        held = np.array([scalar.condition_holds(text, self.kind, value, is_negated) for text in texts], np.bool_)
-        codes = encoded.indices.fill_null(len(held) - 1).to_numpy(zero_copy_only=False)
-        return held[codes]
+        is_given = pc.fill_null(pc.greater(pc.binary_length(array), 0), False).to_numpy(zero_copy_only=False)
+        if self.kind == "shape" and not self.text:
+            return is_given if self.is_negated else ~is_given
+        held = pc.fill_null(self._held(array), False).to_numpy(zero_copy_only=False)
+        return is_given & (held != self.is_negated)
+
+    def _held(self, array: pa.Array) -> pa.Array:
+        """Tell which strings hold the condition as it is, not negated."""
+        if self.kind in ("at least", "divisible"):
+            is_number = pc.match_substring_regex(array, rf"\A{_NUMBER if self.kind == 'at least' else _WHOLE}\z")
+            texts = pc.if_else(is_number, array, "0")
+            if self.kind == "at least":
+                return pc.and_(is_number, pc.greater_equal(texts.cast(pa.decimal128(18, 6)), Decimal(self.text)))
+            numbers = texts.cast(pa.int64())
+            multiples = pc.multiply(pc.divide(numbers, int(self.text)), int(self.text))
+            return pc.and_(is_number, pc.equal(multiples, numbers))
+        if self.kind == "longer":
+            return pc.greater(pc.utf8_length(array), int(self.text))
+        if self.kind in ("has", "shape"):
+            return pc.match_substring_regex(array, rf"\A(?:{self._value})\z" if self.kind == "shape" else self._value)
+        find = {"contains": pc.match_substring, "starts": pc.starts_with, "ends": pc.ends_with}[self.kind]
+        return find(array, self.text)
 
     def python(self, argument: str) -> str:
         """Write the condition as Python."""
