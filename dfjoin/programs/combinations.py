@@ -6,11 +6,14 @@ The same contract as `dfjoin.programs.operator`, for two texts: dates and times 
 
 from __future__ import annotations
 
+from decimal import Decimal
+
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from dfjoin.programs import scalar_dates, scalar_numbers
+from dfjoin.programs.moment_columns import Moments
 from dfjoin.programs.spark_sql import END, quote
 
 MOMENT_KINDS = ("days", "weeks", "months", "years", "hours", "minutes", "seconds")
@@ -19,6 +22,8 @@ as of an age; hours with two digits, whole minutes or seconds, where both times 
 NUMBER_KINDS = ("sum", "difference")
 """The first number and the second one, or the first without the second."""
 COMBINATIONS = (*MOMENT_KINDS, *NUMBER_KINDS)
+_UNITS = {"hours": 36, "minutes": 60, "seconds": 1}
+"""Seconds of the units that times are told in, of hours those of a hundredth."""
 _CLOCK = "([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9]"
 _DATE = "[0-9]{4}-[0-9]{2}-[0-9]{2}"
 _NO_DATE = "????-??-??"
@@ -41,19 +46,26 @@ def combine(first: str, second: str, kind: str) -> str | None:
 
 
 def combine_columns(first: pa.Array, second: pa.Array, kind: str) -> pa.Array:
-    """Compute from two columns of strings of one length, moments of each distinct pair once; nulls give nulls."""
+    """Compute from two columns of strings of one length, all rows at once; nulls give nulls."""
     if kind in NUMBER_KINDS:
         return _combine_number_columns(first, second, kind)
-    encoded = [array.dictionary_encode() for array in (first, second)]
-    texts = [one.dictionary.to_pylist() for one in encoded]
-    codes = [one.indices.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int64) for one in encoded]
-    pairs = np.where((codes[0] < 0) | (codes[1] < 0), -1, codes[0] * max(1, len(texts[1])) + codes[1])
-    distinct, inverse = np.unique(pairs, return_inverse=True)
-    made = [
-        None if pair < 0 else combine(texts[0][pair // len(texts[1])], texts[1][pair % len(texts[1])], kind)
-        for pair in distinct.tolist()
-    ]
-    return pa.array(made, pa.string()).take(pa.array(inverse.reshape(-1)))
+    one, other = (Moments.parse(pc.fill_null(array, "")) for array in (first, second))
+    days = one.days() - other.days()
+    is_made = one.is_dated & other.is_dated
+    if kind in _UNITS:
+        is_dateless = one.is_dateless & other.is_dateless
+        seconds = np.where(is_dateless, 0, days) * 86_400 + one.seconds() - other.seconds()
+        made, rest = np.divmod(seconds, _UNITS[kind])
+        is_made = (is_made | is_dateless) & one.is_timed & other.is_timed & (seconds >= 0) & (rest == 0)
+    elif kind == "days":
+        made = days
+    else:
+        is_made &= days >= 0
+        months = 12 * (one.parts[0] - other.parts[0]) + one.parts[1] - other.parts[1] - (one.parts[2] < other.parts[2])
+        made = {"weeks": days // 7, "months": months, "years": months // 12}[kind]
+    if kind != "hours":
+        return pa.array(made, mask=~is_made).cast(pa.string())
+    return _plain(pc.multiply(pa.array(made, mask=~is_made).cast(pa.decimal128(19)), Decimal("0.01")))
 
 
 def _combine_number_columns(first: pa.Array, second: pa.Array, kind: str) -> pa.Array:
@@ -62,8 +74,12 @@ def _combine_number_columns(first: pa.Array, second: pa.Array, kind: str) -> pa.
     for array in (first, second):
         is_number = pc.match_substring_regex(array, rf"\A{_NUMBER}\z")
         numbers.append(pc.if_else(is_number, array, None).cast(_DECIMAL))
-    made = pc.add(*numbers) if kind == "sum" else pc.subtract(*numbers)
-    return pc.utf8_rtrim(pc.utf8_rtrim(made.cast(pa.string()), "0"), ".")
+    return _plain(pc.add(*numbers) if kind == "sum" else pc.subtract(*numbers))
+
+
+def _plain(decimals: pa.Array) -> pa.Array:
+    """Write decimals without zeros at the end."""
+    return pc.utf8_rtrim(pc.utf8_rtrim(decimals.cast(pa.string()), "0"), ".")
 
 
 def combine_sql(first: str, second: str, kind: str) -> str:
@@ -75,12 +91,12 @@ def combine_sql(first: str, second: str, kind: str) -> str:
 def _moments_sql(kind: str) -> str:
     """Write what has passed between the moments ``x.a`` and ``x.b``."""
     clock = quote(f"^.{{10}}T{_CLOCK}{END}")
-    if kind in ("hours", "minutes", "seconds"):
+    if kind in _UNITS:
         is_known = f"x.a RLIKE {clock} AND x.b RLIKE {clock}"
         no_date = f"substring(x.a, 1, 10) = {quote(_NO_DATE)} AND substring(x.b, 1, 10) = {quote(_NO_DATE)}"
         days = f"CASE WHEN {no_date} THEN 0 ELSE datediff({_date_sql('x.a')}, {_date_sql('x.b')}) END"
         passed = f"CAST({days} AS BIGINT) * 86400 + {_clock_sql('x.a')} - {_clock_sql('x.b')}"
-        unit = {"hours": 36, "minutes": 60, "seconds": 1}[kind]
+        unit = _UNITS[kind]
         shown = "CAST(n AS STRING)"
         if kind == "hours":
             rest = "trim(TRAILING '0' FROM lpad(CAST(n % 100 AS STRING), 2, '0'))"

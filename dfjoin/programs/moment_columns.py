@@ -152,20 +152,35 @@ class Moments:
         months = (np.maximum(year, 1) - 1970) * 12 + np.maximum(month, 1) - 1
         return months.astype("datetime64[M]").astype("datetime64[D]").astype(np.int64) + np.maximum(day, 1) - 1
 
+    @property
+    def is_dateless(self) -> NDArray[np.bool_]:
+        """Rows of which no part of the date is known."""
+        year, month, day, *_ = self.parts
+        return (year < 0) & (month < 0) & (day < 0)
+
+    @property
+    def is_timed(self) -> NDArray[np.bool_]:
+        """Rows whose hour is known."""
+        return self.is_valid & (self.parts[3] >= 0)
+
+    def seconds(self) -> Numbers:
+        """Return the seconds since midnight; of other rows than timed ones any number."""
+        hour, minute, second = self.parts[3:]
+        return hour * 3600 + minute * 60 + second
+
     def moved(self, before: int, interval: int, after: int) -> Moments:
         """Move moments as `scalar_times.move_time` does."""
-        year, month, day, hour, minute, second = self.parts
-        is_timeless = (year < 0) & (month < 0) & (day < 0)
-        is_valid = self.is_valid & (hour >= 0) & (self.is_dated | is_timeless)
-        seconds = hour * 3600 + minute * 60 + second + before
+        is_dateless = self.is_dateless
+        is_valid = self.is_timed & (self.is_dated | is_dateless)
+        seconds = self.seconds() + before
         seconds = seconds - seconds % interval + after
         stamps = (self.days() + seconds // _DAY).astype("datetime64[D]")
         months = stamps.astype("datetime64[M]")
         years = months.astype("datetime64[Y]").astype(np.int64) + 1970
-        is_valid &= is_timeless | ((years >= 1) & (years <= _LAST_YEAR))
+        is_valid &= is_dateless | ((years >= 1) & (years <= _LAST_YEAR))
         seconds %= _DAY
         date = (years, months.astype(np.int64) % 12 + 1, (stamps - months).astype(np.int64) + 1)
-        shown = [np.where(is_timeless, -1, part) for part in date]
+        shown = [np.where(is_dateless, -1, part) for part in date]
         return Moments((*shown, seconds // 3600, seconds // 60 % 60, seconds % 60), is_valid)
 
     def texts(self) -> pa.Array:
