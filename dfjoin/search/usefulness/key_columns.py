@@ -72,7 +72,7 @@ def has_dates_alone(snapshot: Snapshot, query: QueryColumn, table: str) -> bool:
 
 
 def has_serials_alone(snapshot: Snapshot, query: QueryColumn, table: str) -> bool:
-    """Tell whether a query numbers things from 0 or 1 on, or A, B, C, and a header alone relates it to a table.
+    """Tell whether a query numbers things from 0 or 1 on, or by letters, and a header alone relates it to a table.
 
     Tables of any subject number districts, teams and samples. A header with a word for identifiers (``team_id``) or one
     that names the table, and two other headers that both sides have, say that the numbers mean the same.
@@ -109,9 +109,8 @@ def _shared_headers(snapshot: Snapshot, query: QueryColumn, table: str) -> NDArr
 
 
 def _are_letters(query: QueryColumn) -> bool:
-    """Tell whether the values are the first letters of the alphabet."""
+    """Tell whether each value is one letter."""
     if query.kind == "integer":  # whose digits need not be written
         return False
     letters = query.values.data[: query.values.offsets[-1]]
-    first, last = int(letters.min()), int(letters.max())
-    return first == ord("a") and letters.size == len(query.values) == last - first + 1
+    return letters.size == len(query.values) and bool((letters >= ord("a")).all())

@@ -140,9 +140,10 @@ def test_numbers_from_one_on_under_one_header_join_no_tables_unless_they_are_nam
     assert "Senator" in dfjoin.auto_join(frame, lake, tables="districts").columns
 
 
-def test_letters_join_no_tables_unless_they_are_named(build):
-    """Categories of aid are no schools, though both are called A to H."""
-    frame = pd.DataFrame({"category": list("ABCDEFGH"), "aid": [f"aid {i}" for i in range(8)]})
+@pytest.mark.parametrize("letters", ["ABCDEFGH", "ABCDFH"])
+def test_letters_join_no_tables_unless_they_are_named(build, letters):
+    """Categories of aid are no schools, and grades no categories, though all are called by letters."""
+    frame = pd.DataFrame({"category": list(letters), "aid": [f"aid {i}" for i in range(len(letters))]})
     schools = pd.DataFrame({"school": list("ABCDEFGH"), "est": [28, 8, -3, 7, -1, 1, 18, 12]})
     lake = build({"schools": schools, "categories": schools.rename(columns={"school": "category"})})
     query = replace(make_query(frame["category"], IndexSettings()), companions=tuple(frame.columns))
