@@ -15,6 +15,7 @@ from dfjoin.join.frame_join import NEAR_MODES, join_frame_again, join_frames
 from dfjoin.join.lakes.lake_join import join_candidates, join_lake, join_plan
 from dfjoin.join.options import RELATION_OPTIONS, JoinOptions, refuse_options
 from dfjoin.join.plan import JoinPlan, distance_relation
+from dfjoin.join.relation.frame_relation import texts_of
 from dfjoin.join.rows.report import JoinAccount, columns_text, report_values
 from dfjoin.search.candidates import JoinCandidates, unknown_tables
 from dfjoin.search.discover import check_frame
@@ -228,6 +229,8 @@ def _finish(df: pd.DataFrame, account: JoinAccount, plan: JoinPlan, options: Joi
     """Attach the report; say so when nothing was joined."""
     joined = account.left.frame
     result = joined.copy() if joined is df else joined
+    if is_pandas(other) and df.columns.nlevels == other.columns.nlevels == 1:
+        _restore_labels(result, df.shape[1], account, other)
     result.attrs = {**df.attrs, "dfjoin": report_values(df, account, plan)}
     if not account.joined:
         text = _no_match_text(account, other, options)
@@ -249,6 +252,15 @@ def _finish(df: pd.DataFrame, account: JoinAccount, plan: JoinPlan, options: Joi
             remedy = "pass a larger `radius`" if options.mode in NEAR_MODES else "leave `on` out"
             warn(f"{text}; name other keys, or {remedy}")
     return result
+
+
+def _restore_labels(result: pd.DataFrame, n_own: int, account: JoinAccount, other: pd.DataFrame) -> None:
+    """Give new columns the labels of the other frame that are no text, as years are, where their texts were free."""
+    kept = {name for step in account.steps for column, name in step.names.items() if name == column}
+    labels = {text: label for label, text in texts_of(other).items() if text in kept}
+    if any(not isinstance(label, str) for label in labels.values()):
+        new = [labels.get(name, name) for name in result.columns[n_own:]]
+        result.columns = pd.Index([*result.columns[:n_own], *new], dtype=object)
 
 
 def _no_match_text(account: JoinAccount, other: Any, options: JoinOptions) -> str:

@@ -31,6 +31,15 @@ def test_a_column_that_is_brought_does_not_print_as_another_label():
     assert list(wide.columns) == [0, 1, "1__right", "2"]
 
 
+def test_labels_of_the_other_frame_that_are_no_text_stay_where_they_are_free():
+    frame = pd.DataFrame({"k": LAND, 2019: 1})
+    other = pd.DataFrame({"k": LAND, 2019: 2, 2020: 3, pd.Timestamp("2021-01-01"): 4, "note": "x"})
+    wide = frame.auto_join(other, on="k")
+    assert list(wide.columns) == ["k", 2019, "2019__right", 2020, pd.Timestamp("2021-01-01"), "note"]
+    again = frame.auto_join(other, plan=dfjoin.report(wide).to_dict()["plan"])
+    pd.testing.assert_frame_equal(again, wide)
+
+
 def test_a_learned_join_that_multiplies_rows_names_the_key():
     names = [f"{a}, {b}" for a in ("Adler", "Brook", "Crane", "Drake") for b in ("Ann", "Bea", "Cid")]
     people = [" ".join(name.split(", ")[::-1]) for name in names]

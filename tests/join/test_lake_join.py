@@ -71,12 +71,12 @@ def test_a_picked_table_of_a_key_alone_is_counted(build):
 
 
 def test_the_next_candidate_of_a_key_is_as_good_as_that_of_another_key(build):
-    df = pd.DataFrame({"a": list("pqrs"), "b": list("wxyz")})
+    df = pd.DataFrame({"a": ["pp", "qq", "rr", "ss"], "b": ["ww", "xx", "yy", "zz"]})
     lake = build(
         {
             "copy": df,
-            "first": pd.DataFrame({"k": list("pqrst"), "v": [1, 2, 3, 4, 5]}),
-            "second": pd.DataFrame({"k": list("wxyzv"), "v": [1, 2, 3, 4, 5]}),
+            "first": pd.DataFrame({"k": ["pp", "qq", "rr", "ss", "tt"], "v": [1, 2, 3, 4, 5]}),
+            "second": pd.DataFrame({"k": ["ww", "xx", "yy", "zz", "vv"], "v": [1, 2, 3, 4, 5]}),
         }
     )
     with pytest.raises(InvalidParameterError, match="the columns 'a', 'b' join equally well"):
@@ -150,12 +150,12 @@ def test_what_is_told_of_a_changed_table_is_read_from_its_rows(on_disk):
 
 
 def test_k_tables_are_joined_on_the_column_that_was_chosen(build):
-    df = pd.DataFrame({"a": list("pqrs"), "b": list("wxyz")})
+    df = pd.DataFrame({"a": ["pp", "qq", "rr", "ss"], "b": ["ww", "xx", "yy", "zz"]})
     lake = build(
         {
-            "one": pd.DataFrame({"k": list("pqrs"), "v": [1.5, 2.5, 3.5, 4.5]}),
-            "two": pd.DataFrame({"k": list("pqr"), "w": [6.5, 7.5, 8.5]}),
-            "other": pd.DataFrame({"k": list("wxy"), "u": [0.5, 0.25, 0.75]}),
+            "one": pd.DataFrame({"k": ["pp", "qq", "rr", "ss"], "v": [1.5, 2.5, 3.5, 4.5]}),
+            "two": pd.DataFrame({"k": ["pp", "qq", "rr"], "w": [6.5, 7.5, 8.5]}),
+            "other": pd.DataFrame({"k": ["ww", "xx", "yy"], "u": [0.5, 0.25, 0.75]}),
         }
     )
     wide = dfjoin.auto_join(df, lake, k=5)
@@ -182,11 +182,11 @@ def test_rows_that_an_earlier_table_dropped_have_no_part_in_a_later_one(build):
 @pytest.mark.parametrize("is_copy", [True, False])
 def test_of_two_keys_that_tie_the_one_that_the_index_leaves_open_is_read(build, is_copy):
     numbers = [0.5, 1.5, 2.5, 3.5]
-    df = pd.DataFrame({"a": list("pqrs"), "b": list("wxyz"), "n": numbers})
+    df = pd.DataFrame({"a": ["pp", "qq", "rr", "ss"], "b": ["ww", "xx", "yy", "zz"], "n": numbers})
     lake = build(
         {
-            "new": pd.DataFrame({"k": list("wxyz"), "v": [5.25, 6.25, 7.25, 8.25]}),
-            "open": pd.DataFrame({"k": list("pqrs"), "m": numbers if is_copy else [9.5, *numbers[:3]]}),
+            "new": pd.DataFrame({"k": ["ww", "xx", "yy", "zz"], "v": [5.25, 6.25, 7.25, 8.25]}),
+            "open": pd.DataFrame({"k": ["pp", "qq", "rr", "ss"], "m": numbers if is_copy else [9.5, *numbers[:3]]}),
         }
     )
     if is_copy:
