@@ -5,19 +5,25 @@ from hypothesis import strategies as st
 from dfjoin.kernels.texts import suffixes
 from tests.kernels.packing import pack
 
-WORDS = st.lists(st.text("abé", min_size=1, max_size=12), min_size=1, max_size=8, unique=True)
+WORDS = st.lists(st.text("abé", min_size=1, max_size=14), min_size=1, max_size=8, unique=True)
 
 
 def build(values):
-    """Build a suffix array: data, offsets, begins, ends, rows, order."""
+    """Build a suffix array; return it, the offsets of the values, and the value of each suffix."""
     data, offsets = pack([value.encode() for value in values])
     begins, ends, rows = suffixes.suffix_positions(data, offsets)
     keys = suffixes.suffix_keys(data, begins, ends)
     order = np.argsort(keys, kind="stable")
     suffixes.sort_ties(data, begins, ends, keys, order)
-    for array in (begins, ends, order):
+    found = suffixes.Suffixes(data, begins, ends, order, keys[order])
+    for array in found[1:]:
         array.flags.writeable = False
-    return data, offsets, begins, ends, rows, order
+    return found, offsets, rows
+
+
+def written(found):
+    """Return the sorted suffixes, as far as they count."""
+    return [bytes(found.data[found.begins[s] : found.ends[s]])[: suffixes.DEPTH] for s in found.order]
 
 
 def naive_suffixes(values):
@@ -28,14 +34,12 @@ def naive_suffixes(values):
 
 @given(WORDS)
 def test_suffixes_are_sorted_by_their_bytes(values):
-    data, _, begins, ends, _, order = build(values)
-    assert [bytes(data[begins[s] : ends[s]])[: suffixes.DEPTH] for s in order] == naive_suffixes(values)
+    assert written(build(values)[0]) == naive_suffixes(values)
 
 
 def test_long_common_beginnings_are_sorted():
     values = ["x" * 40 + tail for tail in "cab"] + ["x" * 100, "x" * 99]
-    data, _, begins, ends, _, order = build(values)
-    assert [bytes(data[begins[s] : ends[s]])[: suffixes.DEPTH] for s in order] == naive_suffixes(values)
+    assert written(build(values)[0]) == naive_suffixes(values)
 
 
 def naive_count(gram, values):
@@ -59,10 +63,8 @@ def naive_best(value, own, other, limit):
 
 @given(WORDS, WORDS, st.sampled_from([1, 2, 64]))
 def test_best_matches_are_real_and_never_better_than_the_best(values, others, limit):
-    data, offsets, begins, ends, _, order = build(values)
-    other, _, other_begins, other_ends, other_rows, other_order = build(others)
-    own = suffixes.Suffixes(data, begins, ends, order)
-    theirs = suffixes.Suffixes(other, other_begins, other_ends, other_order)
+    own, offsets, _ = build(values)
+    theirs, _, rows = build(others)
     scores, lengths, firsts, counts = suffixes.best_matches(offsets, own, theirs, limit)
     for number, value in enumerate(values):
         best = naive_best(value, values, others, limit)
@@ -70,9 +72,9 @@ def test_best_matches_are_real_and_never_better_than_the_best(values, others, li
         if scores[number] == 0:
             assert best == 0 or limit < 64  # only what begins inside of a match above the limit is passed over
             continue
-        s = other_order[firsts[number]]
-        gram = bytes(other[other_begins[s] : other_begins[s] + lengths[number]]).decode()
-        assert gram in value and gram in others[other_rows[s]]
+        s = theirs.order[firsts[number]]
+        gram = bytes(theirs.data[theirs.begins[s] : theirs.begins[s] + lengths[number]]).decode()
+        assert gram in value and gram in others[rows[s]]
         assert counts[number] == naive_count(gram, others)
         assert scores[number] == 1 / (naive_count(gram, values) * counts[number])
 
@@ -80,10 +82,8 @@ def test_best_matches_are_real_and_never_better_than_the_best(values, others, li
 def test_the_example_of_the_paper():
     left = ["barack obama", "george w. bush", "bill clinton", "george h. w. bush"]
     right = ["obama, barack(1961-)", "bush, george w.(1946-)", "clinton, bill(1946-)", "bush, george h. w.(1924-)"]
-    data, offsets, begins, ends, _, order = build(left)
-    other, _, other_begins, other_ends, other_rows, other_order = build(right)
-    own = suffixes.Suffixes(data, begins, ends, order)
-    theirs = suffixes.Suffixes(other, other_begins, other_ends, other_order)
+    own, offsets, _ = build(left)
+    theirs, _, rows = build(right)
     scores, _, firsts, _ = suffixes.best_matches(offsets, own, theirs, 64)
     assert scores.tolist() == [1, 1, 1, 1]
-    assert [int(other_rows[other_order[f]]) for f in firsts] == [0, 1, 2, 3]
+    assert [int(rows[theirs.order[f]]) for f in firsts] == [0, 1, 2, 3]

@@ -22,12 +22,16 @@ MIN_Q = 3
 
 
 class Suffixes(NamedTuple):
-    """A suffix array, read-only: the bytes of a column, where its suffixes begin and end, and their order."""
+    """A suffix array, read-only: the bytes of a column, where its suffixes begin and end, and their order.
+
+    `keys` are the first eight bytes of each, see `suffix_keys`, in that order.
+    """
 
     data: NDArray[np.uint8]
     begins: NDArray[np.int64]
     ends: NDArray[np.int64]
     order: NDArray[np.int64]
+    keys: NDArray[np.uint64]
 
 
 def suffix_positions(data, offsets):
@@ -127,24 +131,34 @@ def _common(a, i, stop_i, b, j, stop_j):
 
 
 @njit_inner
-def _lower_bound(query, begin, length, suffixes, after):
+def _lower_bound(query, begin, length, suffixes, after, low, high):
     """Find the first suffix that is not before a text, or with `after` the first that is behind all it begins.
 
-    Apart from `dfjoin.kernels.sorting.lower_bound`, since a step compares texts and not numbers.
+    It is looked for from `low` to `high`, which is returned where there is none before. The bytes of a suffix are
+    looked at only where the first eight do not tell. Apart from `dfjoin.kernels.sorting.lower_bound`, since a step
+    compares texts and not numbers.
     """
-    data, begins, ends, order = suffixes
-    low = 0
-    high = order.shape[0]
+    data, begins, ends, order, keys = suffixes
+    head, mask = np.uint64(0), np.uint64(0)
+    for k in range(8):
+        head <<= np.uint64(8)
+        mask <<= np.uint64(8)
+        if k < length:
+            head |= np.uint64(query[begin + k])
+            mask |= np.uint64(255)
     while low < high:
         middle = (low + high) // 2
-        s = order[middle]
-        same = _common(query, begin, begin + length, data, begins[s], ends[s])
-        if same == length:
-            is_before = after
-        elif begins[s] + same >= ends[s]:
-            is_before = True
-        else:
-            is_before = data[begins[s] + same] < query[begin + same]
+        key = keys[middle] & mask
+        is_before = key < head
+        if key == head:
+            s = order[middle]
+            same = _common(query, begin, begin + length, data, begins[s], ends[s])
+            if same == length:
+                is_before = after
+            elif begins[s] + same >= ends[s]:
+                is_before = True
+            else:
+                is_before = data[begins[s] + same] < query[begin + same]
         if is_before:
             low = middle + 1
         else:
@@ -191,7 +205,7 @@ def best_matches(offsets, own, other, limit):
 def _best_matches(offsets, own, other, limit, found):
     """Find the best q-gram of each value."""
     scores, lengths, firsts, counts = found
-    data = own.data
+    data, n_own, n_other = own.data, own.order.shape[0], other.order.shape[0]
     for value in range(scores.shape[0]):
         end = offsets[value + 1]
         i = offsets[value]
@@ -200,9 +214,9 @@ def _best_matches(offsets, own, other, limit, found):
                 i += 1
                 continue
             length = min(end - i, DEPTH)
-            at = _lower_bound(data, i, length, other, False)
+            at = _lower_bound(data, i, length, other, False, 0, n_other)
             longest = np.int64(0)
-            for near in range(max(at - 1, 0), min(at + 1, other.order.shape[0])):
+            for near in range(max(at - 1, 0), min(at + 1, n_other)):
                 s = other.order[near]
                 longest = max(longest, _common(data, i, i + length, other.data, other.begins[s], other.ends[s]))
             while longest > 0 and i + longest < end and data[i + longest] & 0xC0 == 0x80:
@@ -210,12 +224,13 @@ def _best_matches(offsets, own, other, limit, found):
             if longest < MIN_Q:
                 i += 1
                 continue
-            low = _lower_bound(data, i, longest, other, False)
-            high = _lower_bound(data, i, longest, other, True)
+            # Those that begin with the match lie around the suffix; more than the limit need not be counted.
+            low = _lower_bound(data, i, longest, other, False, max(at - limit - 1, 0), at)
+            high = _lower_bound(data, i, longest, other, True, at, min(at + limit + 1, n_other))
             m = high - low
-            if m <= limit:
-                own_low = _lower_bound(data, i, longest, own, False)
-                own_high = _lower_bound(data, i, longest, own, True)
+            if m <= limit and 1.0 / m >= scores[value]:  # else it is no better, whatever n is
+                own_low = _lower_bound(data, i, longest, own, False, 0, n_own)
+                own_high = _lower_bound(data, i, longest, own, True, own_low, min(own_low + limit + 1, n_own))
                 n = max(own_high - own_low, 1)
                 score = 1.0 / (n * m)
                 is_better = score > scores[value] or (score == scores[value] and longest > lengths[value])

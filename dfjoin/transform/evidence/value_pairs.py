@@ -28,7 +28,7 @@ _LONGEST = 4 * LONGEST_EXAMPLE
 class SuffixArray:
     """The sorted suffixes of the distinct canonical values of a column, of each its first 1,600 bytes.
 
-    Memory is that of 36 bytes for each of these, whatever the length of the texts.
+    Memory is that of 44 bytes for each of these, whatever the length of the texts.
 
     Parameters
     ----------
@@ -58,16 +58,17 @@ class SuffixArray:
         return kept, bounds
 
     @cached_property
-    def parts(self) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int32], NDArray[np.int64]]:
-        """Begins, ends and values of the suffixes, and their order."""
+    def parts(self) -> tuple[suffixes.Suffixes, NDArray[np.int32]]:
+        """The suffixes in their order, and the value of each as it stands in the texts."""
         data, offsets = self.texts
         begins, ends, rows = suffixes.suffix_positions(data, offsets)
         keys = suffixes.suffix_keys(data, begins, ends)
         order = np.argsort(keys, kind="stable")
         suffixes.sort_ties(data, begins, ends, keys, order)
-        for array in (begins, ends, rows, order):
+        found = suffixes.Suffixes(data, begins, ends, order, keys[order])
+        for array in (rows, *found[1:]):
             array.flags.writeable = False
-        return begins, ends, rows, order
+        return found, rows
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,16 +123,12 @@ def find_pairs(source: SuffixArray, target: SuffixArray) -> ValuePairs:
     their best q-gram is short; of a q-gram with m > 3 partners three are taken; of long values the first 1,600 bytes
     are looked at, so that memory is bounded by their number.
     """
-    begins, ends, _, order = source.parts
-    other_begins, other_ends, other_rows, other_order = target.parts
-    own_data, own_offsets = source.texts
-    own = suffixes.Suffixes(own_data, begins, ends, order)
-    other = suffixes.Suffixes(target.texts[0], other_begins, other_ends, other_order)
-    scores, lengths, firsts, counts = suffixes.best_matches(own_offsets, own, other, _MAX_OCCURRENCES)
+    (own, _), (other, rows) = source.parts, target.parts
+    scores, lengths, firsts, counts = suffixes.best_matches(source.texts[1], own, other, _MAX_OCCURRENCES)
     found = np.flatnonzero(scores > 0)
     taken = np.minimum(counts[found], _MAX_PARTNERS)
     left = np.repeat(found, taken)
-    right = other_rows[other_order[expand_stretches(firsts[found], taken)]].astype(np.int64)
+    right = rows[other.order[expand_stretches(firsts[found], taken)]].astype(np.int64)
     best = np.lexsort((left, -lengths[left], -scores[left]))
     left, right = left[best], right[best]
     return ValuePairs(left, right, scores[left], lengths[left])

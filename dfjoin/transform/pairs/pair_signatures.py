@@ -102,9 +102,9 @@ def signature_pairs(source: SignedValues, target: SignedValues) -> list[ValuePai
 def _pair(mine: Holders, others: Holders, target: SignedValues) -> ValuePairs:
     """Pair each value with those of its rarest signature."""
     best: dict[int, tuple[float, str]] = {}
-    for sign, values in mine.items():
-        n, m = len(values), len(others.get(sign, ()))
-        if m == 0 or n > _MAX_ALIKE or m > _MAX_ALIKE:
+    for sign in mine.keys() & others.keys():
+        values, n, m = mine[sign], len(mine[sign]), len(others[sign])
+        if n > _MAX_ALIKE or m > _MAX_ALIKE:
             continue
         for value in values:
             best[value] = max(best.get(value, (0.0, "")), (1 / (n * m), sign))
