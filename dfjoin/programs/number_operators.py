@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from dfjoin.kernels.texts import rewriting
 from dfjoin.kernels.texts.spans import Spans
 from dfjoin.programs import scalar_numbers
 from dfjoin.programs.operator import (
@@ -22,7 +23,6 @@ from dfjoin.programs.operator import (
 )
 from dfjoin.programs.spark_sql import END, bind, quote, when_empty
 from dfjoin.programs.string_column import StringColumn
-from dfjoin.programs.text_operators import rewritten
 
 GROUP_SEPARATORS = (",", ".", " ", "'", "_")
 STYLES = ("fixed", "plain", "significant")
@@ -111,13 +111,22 @@ def _group_sql(step: Step, operand: str) -> str:
     return bind(operand, f"CASE WHEN x RLIKE {quote(f'^{_PLAIN}{END}')} THEN {written} END")
 
 
+def _group_columns(separator: str, texts: pa.Array) -> pa.Array:
+    """Group the digits from behind."""
+    parts = pc.extract_regex(texts, r"\A(?P<sign>-?)(?P<whole>[0-9]+)(?P<rest>(?:[.][0-9]+)?)\z")
+    sign, whole, rest = (pc.struct_field(parts, name) for name in ("sign", "whole", "rest"))
+    grouped = pc.replace_substring_regex(pc.utf8_reverse(whole), "([0-9]{3})", rf"\1{separator}")
+    grouped = pc.utf8_reverse(pc.utf8_rtrim(grouped, separator))
+    return pc.binary_join_element_wise(sign, grouped, rest, "", null_handling="emit_null")
+
+
 Thousands = Operator(
     "group",
     {"separator": one_of(GROUP_SEPARATORS)},
     scalar_numbers.group_digits,
     words="thousands({separator!r})",
     sql=_group_sql,
-    apply=lambda step, strings: rewritten(strings, 2 * strings.n_bytes, rewriting.group_digits, ord(step.separator)),
+    apply=lambda step, strings: strings.through(partial(_group_columns, step.separator)),
     weight=2,
     defaults=(",",),
 )

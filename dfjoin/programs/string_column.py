@@ -65,6 +65,10 @@ class StringColumn:
         """Return other spans, starts and ends, of the same buffer."""
         return self.view(self.spans.data, *parts)
 
+    def through(self, function: Callable[[pa.Array], pa.Array]) -> StringColumn:
+        """Apply a function of Arrow to all strings."""
+        return self.of(function(self.to_arrow()))
+
     def mapped(self, function: Callable[[str], str | None]) -> StringColumn:
         """Apply a function to each distinct string."""
         encoded = self.to_arrow().dictionary_encode()

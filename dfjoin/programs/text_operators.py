@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+import pyarrow.compute as pc
 
 from dfjoin.kernels.texts import rewriting
 from dfjoin.programs import scalar, scalar_texts
@@ -22,7 +23,7 @@ from dfjoin.programs.operator import (
     one_of,
 )
 from dfjoin.programs.spark_sql import bind, quote, when_empty
-from dfjoin.programs.string_column import StringColumn, as_bytes
+from dfjoin.programs.string_column import StringColumn
 
 CASES = ("lower", "upper", "title", "sentence")
 _TO = {"lower": LOWER, "upper": UPPER}
@@ -116,8 +117,8 @@ Keep = Operator(
     sql=lambda step, operand: when_empty(
         f"regexp_replace({operand}, {quote(pattern_of(step.kind, negated=True))}, '')"
     ),
-    apply=lambda step, strings: rewritten(
-        strings, strings.n_bytes, rewriting.keep_class, class_table(), CLASSES[step.kind]
+    apply=lambda step, strings: strings.through(
+        lambda texts: pc.replace_substring_regex(texts, f"{pattern_of(step.kind, negated=True)}+", "")
     ),
     weight=2,
 )
@@ -130,20 +131,13 @@ kind : str
 """
 
 
-def _replace_column(step: Step, strings: StringColumn) -> StringColumn:
-    """Copy with replacement."""
-    old, new = as_bytes(step.old), as_bytes(step.new)
-    n_bytes = strings.n_bytes * max(1, -(-len(new) // len(old)))
-    return rewritten(strings, n_bytes, rewriting.replace_all, old, new)
-
-
 Replace = Operator(
     "replace",
     {"old": TEXT, "new": OPTIONAL_TEXT},
     scalar.replace_all,
     words="replace({old!r}, {new!r})",
     sql=lambda step, operand: when_empty(f"replace({operand}, {quote(step.old)}, {quote(step.new)})"),
-    apply=_replace_column,
+    apply=lambda step, strings: strings.through(lambda texts: pc.replace_substring(texts, step.old, step.new)),
     growth=lambda step: len(step.new.encode()) / len(step.old.encode()),
     weight=2,
 )
@@ -164,7 +158,9 @@ Squeeze = Operator(
     scalar.squeeze_spaces,
     words="squeeze_spaces()",
     sql=lambda step, operand: when_empty(f"trim(regexp_replace({operand}, ' +', ' '))"),
-    apply=lambda step, strings: rewritten(strings, strings.n_bytes, rewriting.squeeze_spaces),
+    apply=lambda step, strings: strings.through(
+        lambda texts: pc.utf8_trim(pc.replace_substring_regex(texts, " +", " "), " ")
+    ),
     weight=2,
 )
 """Runs of spaces (U+0020) as one, none at the ends."""
@@ -176,12 +172,6 @@ def _pad_sql(step: Step, operand: str) -> str:
     return bind(operand, f"CASE WHEN char_length(x) < {step.width} THEN {padded} ELSE x END")
 
 
-def _pad_column(step: Step, strings: StringColumn) -> StringColumn:
-    """Copy behind the fill."""
-    n_bytes = strings.n_bytes + step.width * strings.spans.starts.shape[0]
-    return rewritten(strings, n_bytes, rewriting.pad_left, step.width, ord(step.fill))
-
-
 _FILL = Legal(lambda value: is_text(value, 1, 1) and " " <= value <= "~", "one printable ASCII character")
 Pad = Operator(
     "pad",
@@ -189,7 +179,7 @@ Pad = Operator(
     scalar.pad_left,
     words="pad({width}, {fill!r})",
     sql=_pad_sql,
-    apply=_pad_column,
+    apply=lambda step, strings: strings.through(lambda texts: pc.utf8_lpad(texts, step.width, step.fill)),
     weight=2,
     defaults=("0",),
 )

@@ -5,15 +5,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dfjoin.kernels.texts import rewriting
-from tests.kernels.test_spans import as_bytes, spans_of, texts_of
+from tests.kernels.test_spans import spans_of, texts_of
 
 TEXTS = st.lists(st.text("aB 0é😀", max_size=8), max_size=12)
 
 
-def run(kernel, texts, *arguments, factor=1, extra=0):
+def run(kernel, texts, *arguments):
     """Run a kernel that writes into a buffer just large enough."""
     spans = spans_of(texts)
-    out = np.empty(factor * len("".join(texts).encode()) + extra * len(texts), np.uint8)
+    out = np.empty(len("".join(texts).encode()), np.uint8)
     return texts_of(out, *kernel(spans, *arguments, out))
 
 
@@ -42,43 +42,6 @@ def test_map_runs_treats_the_first_of_each_run_apart(texts):
         return match[0][0].replace("a", "x") + match[0][1:].replace("a", "y")
 
     assert found == [re.sub("[aé]+", one, text) or None for text in texts]
-
-
-@given(TEXTS)
-def test_keep_class_drops_the_others(texts):
-    classes = np.zeros(300, np.uint8)
-    classes[[ord("a"), ord("é")]] = 4
-    assert run(rewriting.keep_class, texts, classes, 4) == ["".join(re.findall("[aé]", t)) or None for t in texts]
-
-
-@given(TEXTS, st.sampled_from(["a", "é", "aB", "aa"]), st.sampled_from(["", "xy", "a"]))
-def test_replace_all_is_pythons_replace(texts, old, new):
-    found = run(rewriting.replace_all, texts, as_bytes(old), as_bytes(new), factor=2)
-    assert found == [text.replace(old, new) or None for text in texts]
-
-
-@given(TEXTS)
-def test_squeeze_spaces(texts):
-    assert run(rewriting.squeeze_spaces, texts) == [re.sub(" +", " ", text).strip(" ") or None for text in texts]
-
-
-@given(TEXTS, st.integers(0, 6))
-def test_pad_left_counts_characters(texts, width):
-    found = run(rewriting.pad_left, texts, width, ord("0"), extra=6)
-    assert found == [text.rjust(width, "0") if text else None for text in texts]
-
-
-@given(st.lists(st.text("0123456789.-", max_size=9), max_size=20))
-def test_group_digits_takes_plain_numbers_only(texts):
-    found = run(rewriting.group_digits, texts, ord(","), factor=2)
-    for text, result in zip(texts, found, strict=True):
-        if not re.fullmatch("-?[0-9]+([.][0-9]+)?", text):
-            assert result is None
-            continue
-        whole, point, rest = text.partition(".")
-        digits = whole.lstrip("-")
-        groups = [digits[max(0, i - 3) : i] for i in range(len(digits), 0, -3)][::-1]
-        assert result == "-" * whole.count("-") + ",".join(groups) + point + rest
 
 
 @given(TEXTS)
