@@ -256,11 +256,12 @@ def _finish(df: pd.DataFrame, account: JoinAccount, plan: JoinPlan, options: Joi
 
 def _restore_labels(result: pd.DataFrame, n_own: int, account: JoinAccount, other: pd.DataFrame) -> None:
     """Give new columns the labels of the other frame that are no text, as years are, where their texts were free."""
+    if all(isinstance(label, str) for label in other.columns):
+        return
     kept = {name for step in account.steps for column, name in step.names.items() if name == column}
     labels = {text: label for label, text in texts_of(other).items() if text in kept}
-    if any(not isinstance(label, str) for label in labels.values()):
-        new = [labels.get(name, name) for name in result.columns[n_own:]]
-        result.columns = pd.Index([*result.columns[:n_own], *new], dtype=object)
+    new = [labels.get(name, name) for name in result.columns[n_own:]]
+    result.columns = pd.Index([*result.columns[:n_own], *new], dtype=object)
 
 
 def _no_match_text(account: JoinAccount, other: Any, options: JoinOptions) -> str:
