@@ -124,9 +124,11 @@ def test_rows_without_a_date_join_nothing(build, rng):
 def test_a_join_with_a_lake_finds_periods_where_equal_keys_do_not_do(build, rng, way, on):
     granularity, freq, spell = WAYS[way]
     periods, table = series(freq, spell, rng)
-    table["Bank"] = "central bank"
+    table["Bank"], table["Unit"] = "central bank", range(len(table))
     lake = build({"rates": table, "lands": pd.DataFrame({"land": [f"land {i}x" for i in range(50)], "z": range(50)})})
-    wide = pd.DataFrame({"day": DAYS, "v": np.arange(len(DAYS)) / 7, "bank": "ours"}).auto_join(lake, on=on)
+    wide = pd.DataFrame({"day": DAYS, "v": np.arange(len(DAYS)) / 7, "bank": "ours", "unit": "m"}).auto_join(
+        lake, on=on
+    )
     by_period = pd.Series(table["rate_of_it"].to_numpy(), periods)
     rate = "rate_of_it__central bank"  # the one bank of the table
     np.testing.assert_allclose(wide[rate], by_period[DAYS.to_period(freq)])
@@ -147,8 +149,8 @@ def test_equal_days_come_before_months(build, rng):
 @pytest.mark.filterwarnings("ignore:no acceptable candidate", "ignore:no candidate shares")
 def test_periods_of_a_lake_are_not_guessed(build, rng):
     _, table = series("M", lambda p: p.strftime("%b %Y"), rng)
-    lake = build({"rates": table.assign(bank="central bank")})
-    twice = pd.DataFrame({"begin": DAYS, "end": DAYS + pd.Timedelta(days=0), "Bank": "ours"})
+    lake = build({"rates": table.assign(bank="central bank", unit=range(len(table)))})
+    twice = pd.DataFrame({"begin": DAYS, "end": DAYS + pd.Timedelta(days=0), "Bank": "ours", "Unit": "m"})
     with pytest.raises(InvalidParameterError, match=r"`on` must be given: the dates 'begin', 'end' lie in the per"):
         twice.auto_join(lake)
     firsts = [p.start_time for p in pd.period_range("1990-01", "1999-12", freq="M")]

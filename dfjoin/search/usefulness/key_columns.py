@@ -17,8 +17,8 @@ from dfjoin.values.headers import CALENDAR_HEADERS, MEASURES
 
 _FEWEST_VALUES = 3
 
-_HEADERS_OF_SERIALS = 2
-"""Headers beside a serial number that say that two tables number the same things: a single one may be ``party``."""
+_HEADERS_ALIKE = 2
+"""Headers beside a day or a serial number that say that two tables are about the same: one may be ``price``."""
 
 
 @cache
@@ -55,11 +55,11 @@ def reason_against_key(query: QueryColumn) -> str:
 
 
 def has_dates_alone(snapshot: Snapshot, query: QueryColumn, table: str) -> bool:
-    """Tell whether a query holds days, years or seasons, and its frame shares no other header with a table.
+    """Tell whether a query holds days, years or seasons, and its frame shares hardly another header with a table.
 
     Days (``2024-03-11``, ``March 11``, ``Monday``), months, years and seasons (``2023-24``) stand in tables of any
     subject, so that they alone do not say that two tables belong together, nor do headers of the calendar (``month``,
-    ``day of week``) beside them, or such as ``rownames`` and ``type``.
+    ``day of week``) beside them, such as ``rownames`` and ``type``, or a single other one (``price``).
 
     Parameters
     ----------
@@ -68,7 +68,7 @@ def has_dates_alone(snapshot: Snapshot, query: QueryColumn, table: str) -> bool:
     table : str
         Name of a table of the lake.
     """
-    return query.holds_dates and bool(np.isin(_shared_headers(snapshot, query, table), _calendar()).all())
+    return query.holds_dates and _shared_headers(snapshot, query, table).size < _HEADERS_ALIKE
 
 
 def has_serials_alone(snapshot: Snapshot, query: QueryColumn, table: str) -> bool:
@@ -93,11 +93,11 @@ def has_serials_alone(snapshot: Snapshot, query: QueryColumn, table: str) -> boo
     first, last = tables.indptr[number], tables.indptr[number + 1]
     if np.isin(facts.header.words[says_something], tables.words[first:last]).any():
         return False
-    return _shared_headers(snapshot, query, table).size < _HEADERS_OF_SERIALS
+    return _shared_headers(snapshot, query, table).size < _HEADERS_ALIKE
 
 
 def _shared_headers(snapshot: Snapshot, query: QueryColumn, table: str) -> NDArray[np.uint64]:
-    """Return the headers of a table that say something and that other columns of the frame have."""
+    """Return the headers of a table that say something, but for the calendar's, which columns of the frame have."""
     facts = query_facts(query)
     segment, number = snapshot.find_table(table)
     known = facts_of(segment)
@@ -105,7 +105,7 @@ def _shared_headers(snapshot: Snapshot, query: QueryColumn, table: str) -> NDArr
     headers = known.names.joined[known.first[number] : known.first[number] + known.width[number]]
     says_something = known.names.marks[own[0] : own[-1]] & (GENERIC | UNSPECIFIC) == 0
     n_words = np.diff(np.append(0, np.cumsum(says_something))[own - own[0]])
-    return headers[np.isin(headers, facts.companions) & (n_words > 0)]
+    return headers[np.isin(headers, facts.companions) & (n_words > 0) & ~np.isin(headers, _calendar())]
 
 
 def _are_letters(query: QueryColumn) -> bool:
