@@ -151,14 +151,10 @@ def canonical_sql(column: str, type_: str, classes: KeyClasses) -> list[str]:
         other = "NULL" if not classes.has_fractions else f"cast({value} AS string)"
         whole = f"cast(cast({value} AS bigint) AS string)"
         return [f"CASE WHEN {is_whole} THEN {whole} WHEN isnan({value}) THEN NULL ELSE {other} END"]
-    if kind == "date":
-        return [f"date_format({column}, 'yyyy-MM-dd')"]
     if kind in ("timestamp", "timestamp_ntz"):
-        micro = f"date_format({column}, 'SSSSSS')"
-        day, time = f"date_format({column}, 'yyyy-MM-dd')", f"date_format({column}, 'HH:mm:ss')"
-        fraction = f"CASE WHEN {micro} = '000000' THEN '' ELSE concat('.', {micro}) END"
-        at = f"CASE WHEN {time} = '00:00:00' AND {micro} = '000000' THEN '' ELSE concat('t', {time}, {fraction}) END"
-        return [f"concat({day}, {at})"]
+        whole = "replace(CASE WHEN contains({0}, '.') THEN rpad({0}, 26, '0') ELSE {0} END, ' ', 't')"
+        at = f"CASE WHEN endswith({{0}}, ' 00:00:00') THEN substring_index({{0}}, ' ', 1) ELSE {whole} END"
+        return [f"cast({column} AS string)", at]  # `date_format` drops microseconds by an old policy of Spark
     if kind != "string":
         return [f"cast({column} AS string)"]
     steps = [column, FOLD]

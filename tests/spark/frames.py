@@ -2,6 +2,7 @@
 
 import datetime
 import math
+from contextlib import contextmanager
 
 import numpy as np
 import pandas as pd
@@ -18,6 +19,22 @@ def pair(spark, **columns):
         {name: column if isinstance(column, pa.Array) else pa.array(column) for name, column in columns.items()}
     )
     return to_pandas(table), to_spark(spark, table)
+
+
+@contextmanager
+def configured(spark, settings):
+    """Set configurations of the session for a while."""
+    before = {name: spark.conf.get(name, None) for name in settings}
+    for name, value in settings.items():
+        spark.conf.set(name, value)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                spark.conf.unset(name)
+            else:
+                spark.conf.set(name, value)
 
 
 def texts_of(told):

@@ -13,6 +13,7 @@ from spark_ext import compiled_fold
 from spark_ext.canonical_sql import FOLD, KeyClasses, key_sql
 from spark_ext.join_keys import with_sql
 from spark_ext.transfer import collect, to_spark
+from tests.spark.frames import configured
 
 pytestmark = pytest.mark.spark
 
@@ -73,6 +74,21 @@ def test_spaces_nulls_and_numbers(spark, way, monkeypatch):
     assert found == want
     if way.startswith("in Python"):
         assert compiled_fold._reflects == {spark: False}
+
+
+@pytest.mark.parametrize("policy", ["CORRECTED", "LEGACY"])
+def test_dates_and_times(spark, policy):
+    """Whatever formatter a session asks for: that of Spark 2 has no microseconds."""
+    moments = ["1500-01-01T00:00:00.5", "2020-01-06T00:00:00.000001", "2020-01-06", "9999-12-31T23:59:00.1", "NaT"]
+    at = pa.array(np.array(moments, "datetime64[us]"))
+    columns = ("cast(at AS timestamp_ntz) AS at", "cast(at AS date) AS day")
+    frame = to_spark(spark, pa.table({"at": at})).selectExpr(*columns)
+    with configured(spark, {"spark.sql.legacy.timeParserPolicy": policy}):
+        for name, values in (("at", at), ("day", at.cast(pa.date32(), safe=False))):
+            sql = key_sql(name, frame.schema[name].dataType.simpleString(), KeyClasses(), SETTINGS, None)
+            found = collect(with_sql(frame, sql, "k").select("k")).column("k").to_pylist()
+            canonical = normalize_column(values, SETTINGS)
+            assert found == [*(canonical.values()[code] for code in canonical.codes[:-1]), None]
 
 
 def test_the_fold_is_compiled_into_the_stage(spark):

@@ -1,7 +1,6 @@
 """Joins of Spark DataFrames in other settings of the session: values, types and nullability do not depend on them."""
 
 import datetime
-from contextlib import contextmanager
 from decimal import Decimal
 
 import pandas as pd
@@ -15,7 +14,7 @@ from dfjoin.errors import InvalidParameterError, InvalidTypeError, TableChangedE
 from spark_ext import join as spark_join
 from spark_ext import rows_here
 from spark_ext.joined_rows import key_type
-from tests.spark.frames import pair, rows
+from tests.spark.frames import configured, pair, rows
 
 pytestmark = pytest.mark.spark
 
@@ -33,22 +32,6 @@ SETTINGS = {
     "east": {ZONE: "Asia/Kolkata", ANSI: "true", CASE: "true", AQE: "false", FALLBACK: "true"},
     "west": {ZONE: "America/New_York", ANSI: "false", CASE: "false", AQE: "true", FALLBACK: "false"},
 }
-
-
-@contextmanager
-def configured(spark, settings):
-    """Set configurations of the session for a while."""
-    before = {name: spark.conf.get(name, None) for name in settings}
-    for name, value in settings.items():
-        spark.conf.set(name, value)
-    try:
-        yield
-    finally:
-        for name, value in before.items():
-            if value is None:
-                spark.conf.unset(name)
-            else:
-                spark.conf.set(name, value)
 
 
 @pytest.fixture(params=SETTINGS)
