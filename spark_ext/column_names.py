@@ -9,7 +9,7 @@ from dfjoin.errors import InvalidParameterError
 from dfjoin.join.options import JoinOptions
 from dfjoin.join.plan import JoinPlan, JoinStep
 
-__all__ = ["check_once", "find_name", "ignores_case", "respelled_options", "respelled_plan"]
+__all__ = ["check_once", "find_name", "folded", "ignores_case", "respelled_options", "respelled_plan"]
 
 
 def ignores_case(spark: Any) -> bool:
@@ -17,12 +17,15 @@ def ignores_case(spark: Any) -> bool:
     return str(spark.conf.get("spark.sql.caseSensitive", "false")).lower() != "true"
 
 
+def folded(spark: Any, names: list[str]) -> list[str]:
+    """Write names so that those are equal that are one name in a session."""
+    return [name.lower() for name in names] if ignores_case(spark) else names
+
+
 def check_once(frame: Any, argument: str) -> None:
     """Raise `InvalidParameterError` if the session cannot tell two columns of a frame apart by their names."""
-    is_caseless = ignores_case(frame.sparkSession)
     seen: dict[str, str] = {}
-    for name in frame.columns:
-        key = name.lower() if is_caseless else name
+    for name, key in zip(frame.columns, folded(frame.sparkSession, frame.columns), strict=True):
         if key in seen:
             alike = "" if seen[key] == name else f" ({seen[key]!r} is the same name in this session)"
             raise InvalidParameterError(f"`{argument}` has several columns of the name {name!r}{alike}; rename them")

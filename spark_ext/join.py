@@ -31,10 +31,11 @@ from dfjoin.types import IndexSettings
 from dfjoin.values.frames import frame_to_table, is_pandas, is_spark, with_levels
 from spark_ext.column_names import check_once, ignores_case, respelled_options, respelled_plan
 from spark_ext.jobs import described
-from spark_ext.join_keys import PREFIX, KeyReading, check_column
+from spark_ext.join_keys import PREFIX, KeyReading
 from spark_ext.join_steps import Decision, StepRun
 from spark_ext.join_tables import OtherFrame
 from spark_ext.picked_hits import frame_of, picked, search_again, work_of
+from spark_ext.queries import check_column
 from spark_ext.rows_here import MOST_BYTES, RowsHere, all_here, collect_rows, draw_rows
 from spark_ext.search import WHERE
 from spark_ext.task_counters import new_notes, summary

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 from pyspark.sql import functions as F
 
-from dfjoin.errors import InvalidParameterError, InvalidTypeError
+from dfjoin.errors import InvalidParameterError
 from dfjoin.kernels.texts.dates import day_month_year_votes
 from dfjoin.kernels.texts.numbers import DAY_MONTH_YEAR
 from dfjoin.programs.program import Program
@@ -28,16 +28,14 @@ from dfjoin.values.normalize import (
 from dfjoin.values.nulls import NULL_TEXTS, NullEvidence
 from dfjoin.values.zero_padding import respell_zeros
 from spark_ext.canonical_sql import DATE_LIKE, FOLD, KeyClasses, key_sql
-from spark_ext.column_names import find_name
 from spark_ext.compiled_fold import fold_program, fold_texts
 from spark_ext.jobs import in_tasks
-from spark_ext.queries import check_named, is_searchable, wall_time, wall_type
+from spark_ext.queries import is_searchable, wall_time, wall_type
 from spark_ext.transfer import collect, quoted
 
 __all__ = [
     "PREFIX",
     "KeyReading",
-    "check_column",
     "choose_key",
     "classes_of",
     "classes_of_keys",
@@ -54,19 +52,6 @@ PREFIX = "__dfjoin_"
 
 _SPREAD = 1009
 """Into how many parts rows without a key are dealt."""
-
-
-def check_column(frame: Any, name: Any, argument: str) -> str:
-    """Return the name of a column that can be a key, or raise."""
-    name = find_name(frame, name)
-    check_named(frame, name, argument)
-    type_ = frame.schema[name].dataType.simpleString()
-    if not is_searchable(type_):
-        raise InvalidTypeError(
-            f"`{argument}` must name a column whose values have a text, got {name!r} of type {type_}; turn its values "
-            "into text first"
-        )
-    return name
 
 
 def type_of(frame: Any, name: str) -> str:

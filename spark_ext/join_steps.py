@@ -17,7 +17,7 @@ from dfjoin.store.table import LakeTable
 from dfjoin.types import IndexSettings
 from dfjoin.values.normalize import ValueSet
 from spark_ext.join_dates import finds_by_window, relate_latest, with_moments, with_spark_moments
-from spark_ext.join_keys import PREFIX, KeyReading, check_column, with_key
+from spark_ext.join_keys import PREFIX, KeyReading, with_key
 from spark_ext.join_lake_tables import lake_rows, read_by_spark, read_in_task, reading_of
 from spark_ext.join_tables import (
     OtherFrame,
@@ -29,6 +29,7 @@ from spark_ext.join_tables import (
 )
 from spark_ext.joined_rows import guard_expansion, joined
 from spark_ext.probe import require_index
+from spark_ext.queries import check_column
 from spark_ext.relations import Related, relate_frames, relate_on_lake
 from spark_ext.rows_here import RowsHere
 

@@ -6,6 +6,7 @@ type (the others are null), how many rows hold the value, and where the first of
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -21,11 +22,13 @@ from dfjoin.search.params import SearchParams
 from dfjoin.search.query import QueryColumn, make_query
 from dfjoin.types import IndexSettings
 from dfjoin.values.frames import arrow_to_series
+from spark_ext.column_names import find_name, folded
 from spark_ext.transfer import quoted
 
 __all__ = [
     "MOST_ROWS",
     "QueryRows",
+    "check_column",
     "check_named",
     "is_searchable",
     "long_queries",
@@ -108,8 +111,7 @@ def query_rows(frame: Any, on: Any) -> QueryRows:
 
 def long_queries(frame: Any, name: str, value: str) -> QueryRows:
     """Make rows of a frame of queries: a column with names of query columns, and one with their values."""
-    for column, argument in ((name, "name"), (value, "value")):
-        check_named(frame, column, argument)
+    name, value = check_named(frame, name, "name"), check_named(frame, value, "value")
     first = F.monotonically_increasing_id().alias("first")
     rows = frame.select(F.col(quoted(name)).cast("string").alias("q"), wall_time(frame, value).alias("v0"), first)
     return QueryRows(_counted(rows.where("q IS NOT NULL"), 1), (), {}, ())
@@ -127,35 +129,44 @@ def _named(frame: Any, on: Any) -> list[str]:
     if isinstance(on, list):
         (on,) = on
     if on is not None and not (on == "*" and "*" not in frame.columns):
-        check_named(frame, on, "on")
-        type_ = frame.schema[on].dataType.simpleString()
-        if not is_searchable(type_):
-            raise InvalidTypeError(
-                f"`on` must name a column whose values have a text, got {on!r} of type {type_}; turn its values into "
-                "text first"
-            )
-        return [on]
+        return [check_column(frame, on, "on")]
     found = [field.name for field in frame.schema.fields if is_searchable(field.dataType.simpleString())]
-    twice = sorted({name for name in found if frame.columns.count(name) > 1})
+    counts = Counter(folded(frame.sparkSession, frame.columns))
+    twice = {name for name, key in zip(found, folded(frame.sparkSession, found), strict=True) if counts[key] > 1}
     if twice:
-        raise InvalidParameterError(f"`df` has columns of the same name ({shortlist(twice)}); rename them")
+        raise InvalidParameterError(f"`df` has columns of the same name ({shortlist(sorted(twice))}); rename them")
     if not found:
         raise ColumnNotFoundError("`df` must have at least one column whose values have a text")
     return found
 
 
-def check_named(frame: Any, name: Any, argument: str) -> None:
-    """Raise unless exactly one column of the frame has this name."""
-    count = frame.columns.count(name)
-    if count == 0:
+def check_named(frame: Any, name: Any, argument: str) -> str:
+    """Return how a frame writes the name of one of its columns; raise unless exactly one has it in this session."""
+    name = find_name(frame, name)
+    if name not in frame.columns:
         raise ColumnNotFoundError(
             f"`{argument}` must name a column of the frame ({shortlist(frame.columns)}), got {name!r:.80}"
             + (did_you_mean(name, frame.columns) if isinstance(name, str) else "")
         )
-    if count > 1:
+    own, *names = folded(frame.sparkSession, [name, *frame.columns])
+    if names.count(own) > 1:
         raise InvalidParameterError(
-            f"`{argument}` must name one column, but {count} columns of the frame are called {name!r}; rename them"
+            f"`{argument}` must name one column, but {names.count(own)} columns of the frame are called {name!r} in "
+            "this session; rename them"
         )
+    return name
+
+
+def check_column(frame: Any, name: Any, argument: str) -> str:
+    """Return the name of a column that is searched or a key, or raise."""
+    name = check_named(frame, name, argument)
+    type_ = frame.schema[name].dataType.simpleString()
+    if not is_searchable(type_):
+        raise InvalidTypeError(
+            f"`{argument}` must name a column whose values have a text, got {name!r} of type {type_}; turn its values "
+            "into text first"
+        )
+    return name
 
 
 def is_searchable(type_: str) -> bool:

@@ -104,6 +104,7 @@ def _discover(frame: Any, on: Any, lake: Any, where: str, options: dict[str, Any
     snapshot = resolve_lake(lake).snapshot
     mode_of(params.mode).check(snapshot)
     if isinstance(on, list) and len(on) != 1:
+        on = [check_named(frame, name, "on") for name in on]
         spark, task = frame.sparkSession, SearchTask(snapshot, params, {}, (), False)
         found, work = search_several(spark, collect_points(frame, on), on, task, where)
         return _result(spark, found, snapshot, {**options, "on": on}, work)
@@ -119,8 +120,7 @@ def collect_points(frame: Any, on: list[str]) -> pd.DataFrame:
     Tasks make their rows distinct and count them. A row comes here as often as the frame has it, but where these are
     too many, the rows that are repeated come twice: counts above one tell nothing but that they are.
     """
-    for name in on:
-        check_named(frame, name, "on")
+    on = list(dict.fromkeys(check_named(frame, name, "on") for name in on))
     parts = [f"p{i}" for i in range(len(on))]
     taken = frame.select(
         *(F.col(quoted(name)).alias(part) for name, part in zip(on, parts, strict=True)),

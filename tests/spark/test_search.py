@@ -541,6 +541,13 @@ def test_points_are_made_distinct_in_tasks(spark, query, example_lake, monkeypat
         few.discover_joinable(on, example_lake)
 
 
+@pytest.mark.parametrize("on", ["Country", ["Country", "Opened"]])
+def test_columns_are_named_as_the_session_compares_names(query, example_lake, on):
+    df, sdf = query
+    upper = [name.upper() for name in on] if isinstance(on, list) else on.upper()
+    equal(sdf.discover_joinable(upper, example_lake, min_score=0), df.discover_joinable(on, example_lake, min_score=0))
+
+
 def test_arguments(query, example_lake, monkeypatch):
     _, sdf = query
     with pytest.raises(InvalidParameterError, match="`where` must be one of"):
@@ -550,11 +557,14 @@ def test_arguments(query, example_lake, monkeypatch):
     with pytest.raises(InvalidParameterError, match="`aliases` are searched for by a frame of pandas"):
         sdf.discover_joinable("Country", example_lake, aliases=True)
     with pytest.raises(ColumnNotFoundError, match=r"`on` must name a column of the frame .*did you mean 'Country'"):
-        sdf.discover_joinable("country", example_lake)
-    with pytest.raises(InvalidParameterError, match="2 columns of the frame are called 'x'"):
-        sdf.selectExpr("Country as x", "Postal as x").discover_joinable("x", example_lake)
-    with pytest.raises(InvalidParameterError, match="columns of the same name"):
-        sdf.selectExpr("Country as x", "Postal as x").discover_joinable("*", example_lake)
+        sdf.discover_joinable("Cuntry", example_lake)
+    twice = sdf.selectExpr("Country as x", "Postal as X")
+    with pytest.raises(InvalidParameterError, match="2 columns of the frame are called 'x' in this session"):
+        twice.discover_joinable("x", example_lake)
+    with pytest.raises(InvalidParameterError, match=r"columns of the same name \('X', 'x'\)"):
+        twice.discover_joinable("*", example_lake)
+    with pytest.raises(InvalidParameterError, match="must be at most 8 different columns"):
+        sdf.discover_joinable(["Country", "COUNTRY"], example_lake)
     with pytest.raises(InvalidTypeError, match="the column comes first"):
         sdf.discover_joinable(example_lake, "Country")
     with pytest.raises(ColumnNotFoundError, match="at least one column whose values have a text"):
