@@ -123,7 +123,7 @@ def lake_containment_join(
     Parameters
     ----------
     spark : SparkSession
-    index : str or path
+    index : Lake or path
         An index that every task can read.
     threshold, min_cardinality
         As in `dfjoin.Lake.containment_join`.
@@ -137,7 +137,7 @@ def lake_containment_join(
     """
     from spark_ext.containment import join_index
 
-    return join_index(spark, str(index), threshold, min_cardinality, tasks)
+    return join_index(spark, index, threshold, min_cardinality, tasks)
 
 
 def start_session(**config: str) -> SparkSession:

@@ -7,8 +7,13 @@ from typing import Any
 
 import pyarrow as pa
 
+from dfjoin._validation import check_positive_int
+from dfjoin.errors import InvalidTypeError
+from dfjoin.lake import resolve_lake
 from spark_ext.jobs import in_tasks, n_cores, this_python
 from spark_ext.probe import require_index
+from spark_ext.queries import check_named
+from spark_ext.transfer import quoted
 
 __all__ = ["join_arrays", "join_index"]
 
@@ -39,13 +44,8 @@ def join_arrays(left: Any, right: Any, on: str, key: str, tasks: int | None) -> 
     from pyspark.sql import functions as F
     from pyspark.sql import types as T
 
-    n = tasks or _TASKS_FOR_CORES * n_cores(left.sparkSession)
-    mine, theirs = (
-        side.select(F.col(key).alias(name), F.array_distinct(F.array_compact(F.col(on))).alias("e")).where(
-            F.col("e").isNotNull()
-        )
-        for side, name in ((left, "l"), (right, "r"))
-    )
+    n = _n_tasks(left.sparkSession, tasks)
+    mine, theirs = (_sets(side, on, key, name) for side, name in ((left, "l"), (right, "r")))
     counts = theirs.select(F.explode("e").alias("x")).groupBy("x").count()
     elements = mine.select("l", F.explode("e").alias("x")).join(counts, "x", "left").fillna(0, ["count"])
     rarest = elements.groupBy("l").agg(F.min(F.struct("count", "x")).alias("m")).where("m.count > 0")
@@ -57,8 +57,8 @@ def join_arrays(left: Any, right: Any, on: str, key: str, tasks: int | None) -> 
     rights = rights.dropDuplicates(["r", "task"])
     schema = T.StructType(
         [
-            T.StructField("left", left.schema[key].dataType),
-            T.StructField("right", right.schema[key].dataType),
+            T.StructField("left", mine.schema["l"].dataType),
+            T.StructField("right", theirs.schema["r"].dataType),
             T.StructField("matched", T.LongType()),
         ]
     )
@@ -67,6 +67,22 @@ def join_arrays(left: Any, right: Any, on: str, key: str, tasks: int | None) -> 
     empty = mine.where(F.size("e") == 0).select(F.col("l").alias("left"))
     everything = empty.crossJoin(theirs.select(F.col("r").alias("right"))).withColumn("matched", F.lit(0).cast("long"))
     return pairs.unionByName(everything)
+
+
+def _n_tasks(spark: Any, tasks: int | None) -> int:
+    return _TASKS_FOR_CORES * n_cores(spark) if tasks is None else check_positive_int(tasks, "tasks")
+
+
+def _sets(frame: Any, on: str, key: str, name: str) -> Any:
+    """Select what names a row, as `name`, and its distinct elements."""
+    from pyspark.sql import functions as F
+
+    on, key = check_named(frame, on, "on"), check_named(frame, key, "key")
+    type_ = frame.schema[on].dataType.simpleString()
+    if not type_.startswith("array"):
+        raise InvalidTypeError(f"`on` must name a column of arrays, got {on!r} of type {type_}")
+    elements = F.array_distinct(F.array_compact(F.col(quoted(on))))
+    return frame.select(F.col(quoted(key)).alias(name), elements.alias("e")).where(F.col("e").isNotNull())
 
 
 def _join_task(left: pa.Table, right: pa.Table) -> pa.Table:
@@ -84,14 +100,14 @@ def _join_task(left: pa.Table, right: pa.Table) -> pa.Table:
     return pa.concat_tables([schema.empty_table(), *found])
 
 
-def join_index(spark: Any, index: str, threshold: float, min_cardinality: int, tasks: int | None) -> Any:
+def join_index(spark: Any, index: Any, threshold: float, min_cardinality: int, tasks: int | None) -> Any:
     """Join the columns of an index, see `spark_ext.lake_containment_join`.
 
     Parameters
     ----------
     spark : SparkSession
-    index : str
-        A place that every task can read.
+    index : Lake or path
+        At a place that every task can read.
     threshold : float
     min_cardinality : int
     tasks : int, optional
@@ -106,16 +122,17 @@ def join_index(spark: Any, index: str, threshold: float, min_cardinality: int, t
     from dfjoin.store.snapshot import open_snapshot
 
     options = containment_options(threshold, None)
-    snapshot = open_snapshot(index)
+    least = check_positive_int(min_cardinality, "min_cardinality")
+    snapshot = resolve_lake(index, "index").snapshot
     require_index(spark, snapshot, "join here, as dfjoin.open_lake(index).containment_join() does")
-    version = snapshot.version
-    n = tasks or _TASKS_FOR_CORES * n_cores(spark)
+    location, version = snapshot.location, snapshot.version
+    n = _n_tasks(spark, tasks)
 
     def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
             for part in batch.column(0).to_pylist():
-                snapshot = open_snapshot(index, version)
-                yield from join_columns(snapshot, min_cardinality, options, (part, n)).batches()
+                snapshot = open_snapshot(location, version)
+                yield from join_columns(snapshot, least, options, (part, n)).batches()
 
     schema = (
         "left_table string, left_column string, right_table string, right_column string, left_cardinality long, "

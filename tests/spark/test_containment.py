@@ -6,7 +6,7 @@ import pytest
 
 import dfjoin
 import spark_ext
-from dfjoin.errors import InvalidParameterError
+from dfjoin.errors import ColumnNotFoundError, InvalidParameterError, InvalidTypeError
 
 pytestmark = pytest.mark.spark
 
@@ -29,15 +29,28 @@ def test_arrays_are_joined_as_in_this_process(spark, rng):
     assert set(rows) == wanted and len(rows) == len(wanted)
 
 
+def test_arrays_are_named_as_the_session_compares_names(spark):
+    frame = spark.sql("SELECT 1 AS `k.1`, array('x') AS `t``x`")
+    assert [tuple(row) for row in spark_ext.containment_join(frame, on="T`x", key="K.1").collect()] == [(1, 1, 1)]
+    with pytest.raises(ColumnNotFoundError, match=r"`on` must name a column of the frame .*did you mean 't`x'"):
+        spark_ext.containment_join(frame, on="t`xx", key="k.1")
+    with pytest.raises(InvalidTypeError, match=r"`on` must name a column of arrays, got 'k\.1' of type int"):
+        spark_ext.containment_join(frame, on="k.1", key="k.1")
+    with pytest.raises(InvalidParameterError, match="`tasks` must be at least 1, got 0"):
+        spark_ext.containment_join(frame, on="t`x", key="k.1", tasks=0)
+
+
 def test_the_columns_of_an_index_are_joined_by_tasks(spark, rng, build):
     frames = {f"t{i}": pd.DataFrame({"a": [f"v{v}" for v in rng.integers(0, 9, 20)], "b": range(20)}) for i in range(6)}
     lake = build(frames)
     lake.add({"more": pd.DataFrame({"b": np.arange(30)})}, engine="inline", progress=False)
     for threshold in (1.0, 0.7):
-        found = spark_ext.lake_containment_join(spark, lake.path, threshold=threshold, tasks=3).toPandas()
+        found = spark_ext.lake_containment_join(spark, lake, threshold=threshold, tasks=3).toPandas()
         expected = lake.containment_join(threshold).to_frame()
         names = list(expected.columns)
         assert list(found.columns) == names
         pd.testing.assert_frame_equal(found.sort_values(names[:4], ignore_index=True), expected)
     with pytest.raises(InvalidParameterError, match="`threshold` must be above 0"):
         spark_ext.lake_containment_join(spark, lake.path, threshold=0)
+    with pytest.raises(InvalidParameterError, match="`min_cardinality` must be at least 1, got 0"):
+        spark_ext.lake_containment_join(spark, lake.path, min_cardinality=0)
