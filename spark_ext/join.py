@@ -211,12 +211,10 @@ def _decide_for_stream(frame: Any, other: Any, options: JoinOptions) -> Decision
     return replace(decided, left=None)  # other keys will come
 
 
-_UNKNOWN: dict[str, Any] = {"rows_in": 0, "rows_out": 0, "how": "", "passed_over": [], "n_passed_over": 0}
-
-
 def _as_given(plan: JoinPlan, right: OtherFrame | None = None) -> Decision:
     """Do what a given plan says; nothing was joined to decide it, and no table of a lake was looked at."""
-    return Decision(plan, {"joined": [], "plan": plan.to_dict(), **_UNKNOWN}, right)
+    unknown: dict[str, Any] = {"rows_in": None, "rows_out": None, "joined": [], "passed_over": [], "n_passed_over": 0}
+    return Decision(plan, {**unknown, "how": plan.how, "plan": plan.to_dict()}, right)
 
 
 def _on_sample(frame: Any, other: Any, options: JoinOptions, right: OtherFrame | None = None) -> Decision:

@@ -458,7 +458,10 @@ def test_a_given_plan_is_checked_on_no_rows_of_a_large_frame(spark, monkeypatch)
     monkeypatch.setattr(spark_join, "join", lambda df, *rest: sampled.append(len(df)) or joined(df, *rest))
     found = own.auto_join(others, plan=plan)
     assert rows(found) == rows(mine.auto_join(theirs, plan=plan))
-    assert spark_ext.report(found).to_dict()["plan"] == plan and sampled == [0]
+    report = spark_ext.report(found)
+    assert report.to_dict()["plan"] == plan and sampled == [0]
+    told = ["a plan was carried out, how='left'; rows were not counted", "joined the other frame on city = place"]
+    assert str(report).splitlines() == told and "nothing was joined" not in report._repr_html_()
     with pytest.raises(ColumnNotFoundError, match="`other` must have the columns that the plan joins"):
         own.auto_join(others.drop("place"), plan=plan)
     strangers = others.selectExpr("concat('x', place) AS place", "zone")

@@ -158,7 +158,7 @@ class JoinReport:
     def __str__(self) -> str:
         """Write the report in a few lines."""
         values = self._values
-        lines = [f"{values['rows_in']:,} rows in, {values['rows_out']:,} rows out, how={values['how']!r}"]
+        lines = [_rows_text(values)]
         for step in values["joined"]:
             on, right_on = " + ".join(map(str, step["on"])), " + ".join(step["right_on"])
             lines.append(
@@ -177,7 +177,7 @@ class JoinReport:
             lines.append("  columns: " + " and ".join(filter(None, [", ".join(added), *more])))
             lines += _left_out_lines(step.get("left_out", {}))
         if not values["joined"]:
-            lines.append("nothing was joined")
+            lines += _planned_lines(values)
         for passed in values["passed_over"][:5]:
             if passed["column"]:
                 lines.append(f"passed over {columns_text(passed)}: {passed['reason']}")
@@ -224,6 +224,24 @@ class JoinReport:
     def _repr_html_(self) -> str:
         """Write the report as cards, for notebooks."""
         return _report_html(self._values, str(self))
+
+
+def _rows_text(values: dict[str, Any]) -> str:
+    """Tell how many rows came and went; nobody counts those of a plan that Spark carries out."""
+    if values["rows_in"] is None:
+        return f"a plan was carried out, how={values['how']!r}; rows were not counted"
+    return f"{values['rows_in']:,} rows in, {values['rows_out']:,} rows out, how={values['how']!r}"
+
+
+def _planned_lines(values: dict[str, Any]) -> list[str]:
+    """Name what a plan joins that was carried out without an account of it."""
+    if values["rows_in"] is not None:
+        return ["nothing was joined"]
+    return [
+        f"joined {step['table'] or 'the other frame'} on {' + '.join(map(str, step['on']))} = "
+        + " + ".join(step["right_on"])
+        for step in values["plan"]["steps"]
+    ]
 
 
 def _column_text(column: dict[str, Any]) -> str:
@@ -420,12 +438,10 @@ def _cell_text(df: pd.DataFrame, row: int, column: int) -> str | None:
 
 def _report_html(values: dict[str, Any], text: str) -> str:
     """Write the report of a join: a card for each table, then what was passed over."""
-    parts = [
-        f"<p>{values['rows_in']:,} rows in, {values['rows_out']:,} rows out, how={_html.escape(values['how'])}</p>"
-    ]
+    parts = [f"<p>{_html.escape(_rows_text(values))}</p>"]
     parts += [_step_card(step) for step in values["joined"]]
     if not values["joined"]:
-        parts.append("<p>nothing was joined</p>")
+        parts += [f"<p>{_html.escape(line)}</p>" for line in _planned_lines(values)]
     passed = values["passed_over"][:5]
     if passed:
         rows = [(one["table"], one["column"], one["reason"]) for one in passed]
