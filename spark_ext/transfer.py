@@ -17,7 +17,7 @@ import pyarrow as pa
 from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import from_arrow_schema
 
-from dfjoin.errors import EngineError
+from dfjoin.errors import EngineError, InvalidParameterError
 from dfjoin.values.frames import arrow_to_series
 from spark_ext.session import without_pandas_warning
 
@@ -103,6 +103,11 @@ def collect(frame: Any) -> pa.Table:
     -------
     pyarrow.Table
     """
+    if frame.isStreaming:
+        raise InvalidParameterError(
+            "a stream has no rows that can be read at once; pass a frame of some of its rows, as of a table that it "
+            "was written to"
+        )
     table = _fetched(frame.sparkSession, frame.toArrow)
     counted = _counted.get()
     if counted is not None:
@@ -132,9 +137,15 @@ def _fetched(spark: Any, fetch: Callable[[], Any]) -> Any:
 def context_of(spark: Any) -> Any:
     """Return the context of a classic session, None on Connect."""
     try:
-        return spark.sparkContext
+        context = spark.sparkContext
     except Exception:  # what Connect raises for that differs between versions
         return None
+    if context._jsc is None:
+        raise EngineError(
+            "the session has ended that the frame or the call is of; start one, as spark_ext.start_session() does, and "
+            "make the frame again"
+        )
+    return context
 
 
 @contextlib.contextmanager

@@ -460,6 +460,8 @@ def test_a_given_plan_is_checked_on_no_rows_of_a_large_frame(spark, monkeypatch)
     assert rows(found) == rows(mine.auto_join(theirs, plan=plan))
     report = spark_ext.report(found)
     assert report.to_dict()["plan"] == plan and sampled == [0]
+    with pytest.raises(InvalidTypeError, match=r"got DataFrame; for one of Spark call spark_ext.report\(df\)"):
+        dfjoin.report(found)
     told = ["a plan was carried out, how='left'; rows were not counted", "joined the other frame on city = place"]
     assert str(report).splitlines() == told and "nothing was joined" not in report._repr_html_()
     with pytest.raises(ColumnNotFoundError, match="`other` must have the columns that the plan joins"):

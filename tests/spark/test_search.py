@@ -471,8 +471,23 @@ def test_what_a_stream_does_not_tell_is_refused(spark, query, example_lake, buil
             stream.auto_join(hits),
         ),
     }
-    for text, run in refused.items():
+    read = {
+        "a stream has no rows that": lambda: sdf.auto_join(stream, on="Country"),
+        "can be read at once": lambda: spark_ext.explain(hits, stream),
+        "pass a frame of some of its rows": lambda: stream.dfjoin.discover_joinable_batch(
+            lake, name="Country", value="Country"
+        ),
+    }
+    for text, run in (read | refused).items():
         with pytest.raises(InvalidParameterError, match=text):
+            run()
+
+
+def test_a_session_that_has_ended_is_told(query, example_lake, monkeypatch):
+    _, sdf = query
+    monkeypatch.setattr(sdf.sparkSession.sparkContext, "_jsc", None)
+    for run in (lambda: sdf.discover_joinable("Country", example_lake), lambda: sdf.auto_join(example_lake)):
+        with pytest.raises(EngineError, match="the session has ended that the frame or the call is of; start one"):
             run()
 
 

@@ -22,7 +22,7 @@ from dfjoin.join.rows.execute import StepResult, join_step
 from dfjoin.join.rows.right_side import RightSide, spread_rules
 from dfjoin.programs.program import Program
 from dfjoin.search.explanation import tell_zeros
-from dfjoin.values.frames import is_pandas
+from dfjoin.values.frames import is_pandas, is_spark
 from dfjoin.values.key_index import KeyIndex
 
 MAX_BYTES = 64 << 10
@@ -328,7 +328,8 @@ def _target_text(target: dict[str, Any] | None) -> str:
 def report_of(df: Any) -> JoinReport:
     """Carry out `dfjoin.report`."""
     if not (is_pandas(df) or is_frame(df)):
-        raise InvalidTypeError(f"`df` must be a DataFrame that auto_join made, got {type(df).__name__}")
+        of_spark = "; for one of Spark call spark_ext.report(df)" if is_spark(df) else ""
+        raise InvalidTypeError(f"`df` must be a DataFrame that auto_join made, got {type(df).__name__}{of_spark}")
     values = attrs_of(df).get("dfjoin")
     if not isinstance(values, dict) or "joined" not in values:
         raise InvalidParameterError(
