@@ -65,6 +65,8 @@ class DiscoverFunction:
         types = table.dataType if isinstance(table.dataType, StructType) else StructType()
         names = types.fieldNames()
         name = str(column.value)
+        if name not in names:  # what the session thinks of case is not told; no other column can be meant
+            name = next((own for own in names if own.lower() == name.lower()), name)
         if name not in names:
             raise InvalidParameterError(f"`column` must name a column of the table ({names}), got {name!r}")
         type_ = types[name].dataType.simpleString()

@@ -128,7 +128,12 @@ def _distance(one: pa.Array, other: pa.Array, metric: pa.Array) -> pa.Array:
 
 @lru_cache(maxsize=64)
 def _program(text: str) -> Program:
-    program = Program.from_dict(json.loads(text))
+    try:
+        program = Program.from_dict(json.loads(text))
+    except json.JSONDecodeError:
+        raise InvalidParameterError(
+            f"`program_json` must be the JSON of a learned program, as json.dumps(program.to_dict()), got {text!r:.80}"
+        ) from None
     if len(program.columns) != 1:
         raise InvalidParameterError(
             f"`program_json` must be a program of one column, got one of {len(program.columns)}; write it as an "
@@ -218,7 +223,7 @@ def _matrices(one: pa.Array, other: pa.Array) -> Iterator[tuple[NDArray[np.int64
     for side in sides:
         has_null = pc.list_parent_indices(side).filter(side.flatten().is_null())
         is_left_out[has_null.to_numpy()] = True
-    for width in np.unique(lengths[0][~is_left_out & (lengths[0] >= 0)]).tolist():
+    for width in np.unique(lengths[0][~is_left_out & (lengths[0] > 0)]).tolist():
         rows = np.flatnonzero((lengths[0] == width) & ~is_left_out)
         chosen = [_chosen(side, rows).flatten().to_numpy(zero_copy_only=False) for side in sides]
         yield rows, chosen[0].reshape(-1, width), chosen[1].reshape(-1, width)
@@ -231,16 +236,26 @@ _FUNCTIONS: dict[str, tuple[Callable[..., pa.Array], str, str]] = {
     "dfjoin_minhash": (_minhash, "array<bigint>", "array [, index]"),
     "dfjoin_minhash_containment": (_minhash_containment, "double", "array, number, array, number"),
     "dfjoin_embed": (_embed, "array<float>", "value, index"),
-    "dfjoin_distance": (_distance, "double", "array, array [, text]"),
+    "dfjoin_distance": (_distance, "double", "numbers, numbers [, text]"),
     "dfjoin_transform": (_transform, "string", "text, value"),
 }
 """SQL function → what carries it out, the type of its result, and the kinds of its arguments (an index is a text)."""
 
+
+def _is_list(type_: pa.DataType) -> bool:
+    return pa.types.is_list(type_) or pa.types.is_large_list(type_)
+
+
+def _is_number(type_: pa.DataType) -> bool:
+    return pa.types.is_integer(type_) or pa.types.is_floating(type_) or pa.types.is_decimal(type_)
+
+
 _IS_OF_KIND: dict[str, Callable[[pa.DataType], bool]] = {
     "value": lambda _type: True,
-    "array": lambda type_: pa.types.is_list(type_) or pa.types.is_large_list(type_),
+    "array": lambda type_: _is_list(type_) and not pa.types.is_nested(type_.value_type),
+    "numbers": lambda type_: _is_list(type_) and (pa.types.is_null(type_.value_type) or _is_number(type_.value_type)),
     "text": lambda type_: pa.types.is_string(type_) or pa.types.is_large_string(type_),
-    "number": lambda type_: pa.types.is_integer(type_) or pa.types.is_floating(type_) or pa.types.is_decimal(type_),
+    "number": _is_number,
 }
 
 

@@ -90,10 +90,11 @@ def test_vectors(sql, build):
     (row,) = sql(
         f"select dfjoin_embed('Ann Stone', '{lake.path}') as v, dfjoin_embed('1', '{lake.path}') as none,"
         f" dfjoin_distance(dfjoin_embed('ann stone', '{lake.path}'), dfjoin_embed('ann hill', '{lake.path}')) as d,"
-        " dfjoin_distance(array(0F, 1F), array(1F, 0F), 'angular') as angle, dfjoin_distance(null, array(1F)) as gone"
+        " dfjoin_distance(array(0F, 1F), array(1F, 0F), 'angular') as angle, dfjoin_distance(null, array(1F)) as gone,"
+        " dfjoin_distance(array(), array()) as empty"
     )
     assert np.linalg.norm(row["v"]) == pytest.approx(1.0, abs=1e-6) and row["none"] is None
-    assert row["angle"] == pytest.approx(np.pi / 2) and row["gone"] is None
+    assert row["angle"] == pytest.approx(np.pi / 2) and row["gone"] is None is row["empty"]
     hits = pd.DataFrame({"q": ["ann stone"]}).discover_joinable(
         "q", lake, mode="embedding", radius=2, radius_unit="absolute"
     )
@@ -115,7 +116,7 @@ def test_the_table_function_is_the_search(spark, sql, example_lake):
     sdf.createOrReplaceTempView("dfjoin_lands")
     want = pd.DataFrame(dfjoin.discover_joinable_batch({"land": df["land"]}, example_lake, k=3))
     calls = (
-        f"dfjoin_discover(TABLE(SELECT n, land FROM dfjoin_lands), column => 'land', lake => '{example_lake.path}', k => 3)",
+        f"dfjoin_discover(TABLE(SELECT n, land FROM dfjoin_lands), column => 'LAND', lake => '{example_lake.path}', k => 3)",
         f"discover_joinable(TABLE(SELECT land FROM dfjoin_lands WHERE n > 0), 'land', '{example_lake.path}', 3)",
     )
     for call in calls:
@@ -143,8 +144,11 @@ def test_wrong_arguments_are_told_in_one_sentence(spark, sql, example_lake, buil
         ("dfjoin_distance(array(1F), array(1F), 'nope')", "`metric` must be one of 'euclidean', 'angular', got 'nope'"),
         (
             "dfjoin_distance('a', 'b')",
-            "must be dfjoin_distance(array, array [, text]), got dfjoin_distance(string, string)",
+            "must be dfjoin_distance(numbers, numbers [, text]), got dfjoin_distance(string, string)",
         ),
+        ("dfjoin_distance(array('1'), array('1'))", "must be dfjoin_distance(numbers, numbers [, text])"),
+        ("dfjoin_jaccard(array(array(1)), array(array(1)))", "must be dfjoin_jaccard(array, array)"),
+        ("dfjoin_transform('no json', 'a')", "`program_json` must be the JSON of a learned program"),
         ("dfjoin_minhash('a')", "must be dfjoin_minhash(array [, index]), got dfjoin_minhash(string)"),
         ("dfjoin_normalize()", "must be dfjoin_normalize(value [, index]), got dfjoin_normalize()"),
         ("dfjoin_normalize('a', 'b', 'c')", "got dfjoin_normalize(string, string, string)"),
