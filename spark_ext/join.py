@@ -223,7 +223,9 @@ def _on_sample(frame: Any, other: Any, options: JoinOptions, right: OtherFrame |
     A given plan is only checked, on none of the rows of a large frame, unless it shall raise where nothing matches.
     """
     is_given = options.plan is not None and options.on_no_match != "raise"
-    sample = _sample(frame, _keys_of(options.on, options.plan, "on"), not is_given)
+    keys = _keys_of(options.on, options.plan, "on")
+    _check_types(frame, keys, "on")
+    sample = _sample(frame, keys, not is_given)
     report = dict(join(sample.frame, other, options).attrs["dfjoin"])
     if is_given and not sample.is_whole:
         return _as_given(options.plan, right)
@@ -261,6 +263,13 @@ def _keys_of(on: Any, plan: Any, side: str) -> list[str] | None:
     return names
 
 
+def _check_types(frame: Any, keys: list[str] | None, argument: str) -> None:
+    """Raise where the values of a key have no text: they come here as nulls; pandas tells of one that is not there."""
+    for name in keys or ():
+        if name in frame.columns:
+            check_column(frame, name, argument)
+
+
 def _sample(frame: Any, keys: list[str] | None, is_drawn: bool) -> RowsHere:
     """Return the rows that a join is decided on: all, or some of a large frame; none of these unless `is_drawn`."""
     rows = draw_rows(frame, keys, _SAMPLE_ROWS, is_part_used=is_drawn)
@@ -282,9 +291,7 @@ def _of_frames(frame: Any, other: Any, options: JoinOptions) -> Decision:
     check_once(other, "other")
     options = respelled_options(options, frame, other)
     keys = _keys_of(options.on if options.right_on is None else options.right_on, options.plan, "right_on")
-    for name in keys or ():
-        if name in other.columns:  # pandas tells of one that is not there
-            check_column(other, name, "on" if options.right_on is None else "right_on")
+    _check_types(other, keys, "on" if options.right_on is None else "right_on")
     rows = draw_rows(other, keys, _SMALL_ROWS) if local is None else all_here(other, local)
     if rows.is_whole:
         return _on_sample(frame, rows.frame, options, OtherFrame(other, rows))

@@ -403,6 +403,9 @@ def test_a_type_without_text_is_no_key(spark, facilities, example_lake):
     plan = facilities[0].auto_join(example_lake, on="Country").attrs["dfjoin"]["plan"]
     with pytest.raises(InvalidTypeError, match="`on` must name a column whose values have a text, got 'Country'"):
         spark.sql("select array('x') as Country").auto_join(plan)
+    for on in ("Country", ["n", "Country"]):
+        with pytest.raises(InvalidTypeError, match="`on` must name a column whose values have a text, got 'Country'"):
+            spark.sql("select array('Peru') as Country, 1 as n").auto_join(example_lake, on=on)
     with pytest.raises(
         InvalidTypeError, match="`right_on` must name a column whose values have a text, got 'c' of type"
     ):
