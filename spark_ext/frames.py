@@ -49,7 +49,7 @@ _WHERE_OF_SEARCH = """where : {"auto", "driver", "cluster"}
           since how rare a value is, is counted first; programs are learned by one task for each query column. A column
           of more than two million distinct values is searched by ranges of these with ``mode="exact"``: each goes to
           one task, once, and no zeros in front are looked for (pass `pad`). In other modes one task for each group gets
-          all of its values.
+          all of its values. Tasks give no warnings: of codes that lost their zeros the column `pad` tells.
         - ``"auto"``: here, and in tasks where the values are too many.
 
         Distinct rows of several columns come here. The tables of a key are compared here, for two seconds, and by as

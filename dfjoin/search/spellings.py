@@ -334,7 +334,7 @@ def merge_spelled(frame: JoinCandidates, column: str, found: Sequence[SpelledRow
     frame : JoinCandidates
         What was found for the query as it is.
     column : str
-        New column of the result, which has the labels, null in rows of the former.
+        New column of the result, which has the labels, null in rows of the former; none where no row has one.
     found : sequence of SpelledRows
 
     Returns
@@ -358,6 +358,8 @@ def merge_spelled(frame: JoinCandidates, column: str, found: Sequence[SpelledRow
     kept = _best(rows, [*rest, *range(first, len(rows))], queries, context.params.k)
     merged = JoinCandidates(rows.iloc[kept])
     merged.index = pd.RangeIndex(len(kept))
+    if merged[column].isna().all():
+        del merged[column]
     merged._context = replace(context, spelled={**context.spelled, **spelled})
     merged.attrs = dict(frame.attrs)
     return merged

@@ -39,6 +39,14 @@ class TestZeroPadding:
         assert hits[["table", "matched", "pad"]].values.tolist() == [["zips", 3, 5], ["rows", 1, pd.NA]]
         assert hits["pad"].dtype == "Int64" and hits["containment"].tolist() == [1, 1 / 3]
 
+    @pytest.mark.filterwarnings("ignore::dfjoin.errors.DfjoinWarning")
+    def test_the_width_is_a_column_where_a_row_has_one(self, codes):
+        found = {k: find_useful([1, 2, 501, 2134], codes, "no", k=k) for k in (1, 2)}
+        assert [("pad" in hits, hits["table"].tolist()) for hits in found.values()] == [
+            (False, ["rows"]),
+            (True, ["rows", "zips"]),
+        ]
+
     def test_pad_finds_the_matches_without_a_warning(self, codes):
         with warnings.catch_warnings():
             warnings.simplefilter("error")
