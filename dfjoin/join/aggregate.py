@@ -202,11 +202,16 @@ def decimal_type(precision: int, scale: int, rule: str, most: int = 38) -> tuple
     Examples
     --------
     >>> decimal_type(9, 2, "mean"), decimal_type(37, 2, "mean"), decimal_type(9, 2, "sum")
-    ((13, 6), (38, 3), (19, 2))
+    ((13, 6), (38, 4), (19, 2))
+
+    A whole number of 38 digits is what databases make of any integer, and its mean is none:
+
+    >>> decimal_type(38, 0, "mean")
+    (38, 4)
     """
     if rule == "sum":
         return min(precision + _SUM_DIGITS, most), scale
-    return min(precision + _MORE_DIGITS, most), min(scale + _MORE_DIGITS, most - precision + scale)
+    return min(precision + _MORE_DIGITS, most), min(scale + _MORE_DIGITS, max(most - precision + scale, _MORE_DIGITS))
 
 
 def _of_decimals(column: pd.Series, codes: NDArray[np.int64], n_keys: int, rule: str) -> pd.Series:

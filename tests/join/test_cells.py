@@ -196,9 +196,17 @@ def test_statistics_of_decimals_are_exact_decimals(rule, name):
 
 def test_decimals_beyond_their_type_are_an_error():
     column = _arrow([Decimal(9 * 10**37)] * 2, pa.decimal128(38, 0))
-    with pytest.raises(InvalidParameterError, match=r"rule 'sum' makes numbers of column None .* more than 38 digits"):
-        aggregate_column(column, np.zeros(2, np.int64), 1, "sum")
-    assert aggregate_column(column, np.zeros(2, np.int64), 1, "mean").tolist() == [Decimal(9 * 10**37)]
+    for rule in ("sum", "mean"):
+        with pytest.raises(
+            InvalidParameterError, match=f"rule '{rule}' makes numbers of column None .* than 38 digits"
+        ):
+            aggregate_column(column, np.zeros(2, np.int64), 1, rule)
+
+
+@pytest.mark.parametrize("rule", ["mean", "median"])
+def test_whole_decimals_of_all_digits_have_means_that_are_not_whole(rule):
+    column = _arrow([Decimal(1), Decimal(2)], pa.decimal128(38, 0))
+    assert aggregate_column(column, np.zeros(2, np.int64), 1, rule).tolist() == [Decimal("1.5")]
 
 
 @pytest.mark.parametrize("dtype", ["int64", "Int64", "int64[pyarrow]", "uint64"])
