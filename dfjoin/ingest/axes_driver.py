@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
 
 from dfjoin.errors import shortlist, warn
 from dfjoin.index.axis_group import write_axes
@@ -11,7 +13,7 @@ from dfjoin.index.components import group_directory
 from dfjoin.index.manifest import Manifest, SegmentMeta
 from dfjoin.index.segment import Segment
 from dfjoin.ingest.axes_task import AxesReader
-from dfjoin.ingest.engine import Engine
+from dfjoin.ingest.engine import Engine, session_table
 from dfjoin.ingest.requests import axes_request, read_points
 from dfjoin.types import Root
 
@@ -37,8 +39,9 @@ def add_axes_of(
     """
     unread: list[str] = []
     opened = [Segment(written.index, one) for one in segments]
-    if engine.is_here or sum(record["size"] for one in opened for record in reader.tables(one)) < _SMALL_BYTES:
+    if engine.is_here or sum(_n_bytes(record) for one in opened for record in reader.tables(one)) < _SMALL_BYTES:
         done = []
+        reader = replace(reader, session_table=session_table)
         for segment in opened:
             groups = write_axes(segment.directory, reader.sets(segment, unread))
             written.add(*(group_directory(written.index, segment.meta.id, group.id) for group in groups))
@@ -51,6 +54,11 @@ def add_axes_of(
             f"found: {shortlist(unread)}; repeat it with `lake.add_axes()`"
         )
     return done
+
+
+def _n_bytes(record: dict[str, Any]) -> int:
+    """Return the bytes of a table, of one without files those of two numbers in each row."""
+    return int(record["size"] or 16 * record["n_rows"])
 
 
 def _read_by_tasks(

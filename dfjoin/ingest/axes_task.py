@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from dfjoin.errors import DfjoinError
@@ -41,12 +42,15 @@ class AxesReader:
         At their present locations.
     axes : tuple of AxisSpec
         Named by the user; latitude and longitude are recognised beside them.
+    session_table : callable, optional
+        Opens a table of Spark by its name in the lake and its full one; a task has no session.
     """
 
     index: Path
     settings: IndexSettings
     roots: Sequence[Root]
     axes: tuple[AxisSpec, ...]
+    session_table: Callable[[str, str], Any] | None = None
 
     def tables(self, segment: Segment) -> Iterator[dict[str, Any]]:
         """List the records of the tables of a segment that may have points, by their headers."""
@@ -105,14 +109,9 @@ class AxesReader:
     def _read(self, record: dict[str, Any], chosen: list[tuple[AxisSpec, list[dict[str, Any]]]]) -> list[AxisSet]:
         """Read the columns of a table once, and make the points of each set."""
         root = find_root(self.roots, record["root"])
-        if root.kind == "spark":
-            raise DfjoinError("a Spark table")
-        source = catalogued_source(self.index, root, record)
-        dialect = read_dialect(record)
         names = list(dict.fromkeys(c["name"] for _, columns in chosen for c in columns))
-        most = max(self.settings.max_columns, record["n_columns"])
         points = [_Points(spec) for spec, _ in chosen]
-        for batch in open_table(source, dialect=dialect, columns=names, max_columns=most).batches():
+        for batch in self._batches(root, record, names):
             held: dict[str, NDArray[np.float64]] = {}
             for own, (_, columns) in zip(points, chosen, strict=True):
                 if len(columns) == 1 and is_list_type(batch.column(names.index(columns[0]["name"])).type):
@@ -128,6 +127,19 @@ class AxesReader:
             for own, (spec, columns) in zip(points, chosen, strict=True)
             if spec in self.axes or not own.is_out_of_range
         ]
+
+    def _batches(self, root: Root, record: dict[str, Any], names: list[str]) -> Iterator[pa.RecordBatch]:
+        """Read some columns of a table."""
+        if root.kind == "spark":
+            if self.session_table is None:
+                raise DfjoinError("a Spark table")
+            table = self.session_table(record["name"], record["path"])
+            if not set(names) <= set(table.column_names):
+                raise DfjoinError("its columns have changed")
+            return table.batches(names)
+        source = catalogued_source(self.index, root, record)
+        most = max(self.settings.max_columns, record["n_columns"])
+        return open_table(source, dialect=read_dialect(record), columns=names, max_columns=most).batches()
 
 
 def _is_in_range(column: dict[str, Any], bounds: tuple[float, float]) -> bool:

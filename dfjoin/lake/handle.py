@@ -1050,11 +1050,13 @@ class Lake:
         Warns
         -----
         DfjoinWarning
-            If tables with such columns cannot be read: their file is gone, or they are Spark tables.
+            If tables with such columns cannot be read: their file is gone, or no session knows the Spark table.
 
         Notes
         -----
-        The columns are read from their tables in this process. A distinct point of d numbers takes ``8 d + 44`` bytes.
+        The columns are read from their tables in this process, of Spark tables through the active session. A build in
+        tasks reads those of Spark tables where all that it has to read is small. A distinct point of d numbers takes
+        ``8 d + 44`` bytes.
         """
         from dfjoin.store import add_groups
 

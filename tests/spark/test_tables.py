@@ -1,6 +1,7 @@
 """Tables of a session: by pattern, known again when they changed or not, joined in pandas as files are."""
 
 import datetime
+import warnings
 from decimal import Decimal
 
 import pandas as pd
@@ -8,8 +9,8 @@ import pytest
 
 import dfjoin
 import spark_ext
-from dfjoin.errors import InvalidParameterError, TableChangedError, TableReadError
-from dfjoin.ingest import engine
+from dfjoin.errors import DfjoinWarning, InvalidParameterError, TableChangedError, TableReadError
+from dfjoin.ingest import axes_driver, engine
 from spark_ext.tables import SessionTable, match_tables
 
 pytestmark = pytest.mark.spark
@@ -250,6 +251,30 @@ def test_a_table_in_parts_equals_the_same_frame(spark, tmp_path, build):
         "null_spellings",
     ]
     pd.testing.assert_frame_equal(lake.columns[columns], build({"t": frame}).columns[columns])
+
+
+def test_places_of_tables_are_found(spark, tmp_path, monkeypatch):
+    """The session reads them: of small tables in a build, of others when it is asked for."""
+    spark.range(20).selectExpr("id AS n", "id + 0.25 AS lat", "id + 0.5 AS lon").createOrReplaceTempView(
+        "dfjoin_places"
+    )
+    here = pd.DataFrame({"lat": [3.25, 9.25], "lon": [3.5, 9.5]})
+    options = {"mode": "embedding", "radius": 1, "radius_unit": "km"}
+
+    def found(lake):
+        return here.discover_joinable(["lat", "lon"], lake, **options)["matched"].tolist()
+
+    asked = {"tables": "dfjoin_places", "index": tmp_path / "i", "progress": False}
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", DfjoinWarning)
+        assert found(spark_ext.build_index(spark, **asked)) == [2]
+    monkeypatch.setattr(axes_driver, "_SMALL_BYTES", 1)
+    with pytest.warns(DfjoinWarning, match=r"dfjoin_places \(a Spark table\)'; repeat it with `lake.add_axes\(\)`"):
+        lake = spark_ext.build_index(spark, **asked, if_exists="replace")
+    assert found(lake) == [] and found(lake.add_axes()) == [2]
+    spark.range(20).createOrReplaceTempView("dfjoin_places")
+    with pytest.warns(DfjoinWarning, match=r"dfjoin_places \(its columns have changed\)"):
+        lake.add_axes()
 
 
 def test_an_empty_frame_is_a_table(spark, tmp_path):
