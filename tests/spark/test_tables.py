@@ -253,6 +253,17 @@ def test_a_table_in_parts_equals_the_same_frame(spark, tmp_path, build):
     pd.testing.assert_frame_equal(lake.columns[columns], build({"t": frame}).columns[columns])
 
 
+def test_columns_of_one_name_in_several_tables_are_hits_of_their_own(spark, tmp_path):
+    """Tables without a fingerprint are no copies of each other."""
+    frames = {f"t{i}": pd.DataFrame({"city": [f"c{n}" for n in range(20 + i)], f"v{i}": 1.5}) for i in range(3)}
+    given = {name: spark.createDataFrame(frame) for name, frame in frames.items()}
+    lake = spark_ext.build_index(spark, given, tmp_path / "spark", progress=False)
+    inline = dfjoin.build_lake(frames, tmp_path / "inline", engine="inline", progress=False)
+    found = [pd.DataFrame(frames["t0"].discover_joinable("city", one, min_score=0)) for one in (lake, inline)]
+    assert len(found[0]) == 3
+    pd.testing.assert_frame_equal(*found)
+
+
 def test_places_of_tables_are_found(spark, tmp_path, monkeypatch):
     """The session reads them: of small tables in a build, of others when it is asked for."""
     spark.range(20).selectExpr("id AS n", "id + 0.25 AS lat", "id + 0.5 AS lon").createOrReplaceTempView(

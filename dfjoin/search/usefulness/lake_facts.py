@@ -147,7 +147,9 @@ class LakeFacts:
         headers, n_columns = self.names.joined, self.table_of.size
         folded = np.empty((n_columns, NAME + 1), np.int64)
         folded[:, FAMILY] = (self.family[self.table_of] + headers).view(np.int64)
-        folded[:, CONTENT] = (self.fingerprint[self.table_of] + headers).view(np.int64)
+        # Tables of Spark have no fingerprint, and are not alike for that.
+        content = np.where(self.fingerprint > 0, self.fingerprint, (table_ranks.view(np.uint64) + _NUMBER) * K1)
+        folded[:, CONTENT] = (content[self.table_of] + headers).view(np.int64)
         folded[:, N_ROWS] = self._numbers["n_rows"]
         folded[:, NAME] = (table_ranks[self.table_of] << _BITS_OF_COLUMN) + np.arange(n_columns)
         return folded
