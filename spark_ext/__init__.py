@@ -253,7 +253,7 @@ def discover_joinable_batch(
     where : {"auto", "driver", "cluster"}
         As in ``sdf.discover_joinable``.
     **options
-        As in `dfjoin.discover_joinable_batch`.
+        As in `dfjoin.discover_joinable`.
 
     Returns
     -------

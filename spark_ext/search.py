@@ -6,6 +6,7 @@ of them are searched in tasks of their own, after tasks have counted what depend
 
 from __future__ import annotations
 
+import inspect
 import json
 import uuid
 from dataclasses import dataclass
@@ -17,6 +18,7 @@ import pyarrow as pa
 from pyspark.sql import functions as F
 
 from dfjoin._validation import check_choice, check_text
+from dfjoin.api import discover_joinable
 from dfjoin.errors import InvalidParameterError
 from dfjoin.lake import refuse_swapped, resolve_lake
 from dfjoin.search.column_search import search_queries
@@ -145,6 +147,7 @@ def collect_points(frame: Any, on: list[str]) -> pd.DataFrame:
 
 def discover_batch(frame: Any, lake: Any, name: str, value: str, where: str, options: dict[str, Any]) -> Any:
     """Search for many query columns, given as a frame of their names and values, in one job."""
+    inspect.signature(discover_joinable).bind(None, None, lake, **options)  # an argument that it lacks is a TypeError
     params = _params(options, where)
     snapshot = resolve_lake(lake).snapshot
     mode_of(params.mode).check(snapshot)

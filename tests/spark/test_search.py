@@ -565,6 +565,9 @@ def test_columns_are_named_as_the_session_compares_names(query, example_lake, on
 
 def test_arguments(query, example_lake, monkeypatch):
     _, sdf = query
+    for wrong in ("bogus", "n_threads"):
+        with pytest.raises(TypeError, match=f"got an unexpected keyword argument '{wrong}'"):
+            sdf.dfjoin.discover_joinable_batch(example_lake, name="Country", value="Country", **{wrong: 1})
     with pytest.raises(InvalidParameterError, match="`where` must be one of"):
         sdf.discover_joinable("Country", example_lake, where="there")
     with pytest.raises(InvalidParameterError, match="`progressive` returns two results"):
