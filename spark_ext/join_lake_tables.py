@@ -10,7 +10,6 @@ from urllib.parse import urlsplit
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import from_arrow_schema
 
@@ -40,7 +39,7 @@ from spark_ext.join_tables import (
     texts_of_rows,
 )
 from spark_ext.task_counters import TaskCounters
-from spark_ext.transfer import quoted, to_spark
+from spark_ext.transfer import known_to_spark, quoted, to_spark
 
 __all__ = ["lake_rows", "read_by_spark", "read_in_task", "reading_of"]
 
@@ -300,18 +299,11 @@ class _TableReader:
             taken = frame_of_columns({name: nullable_column(column) for name, column in found.items()})
             arrow = frame_to_table(taken.set_axis([f"{PREFIX}x{i}" for i in range(len(wanted))], axis=1))
             if self.program is None:
-                columns |= {f"{PREFIX}s{i}": _plain(arrow.column(i)) for i in range(len(right_on))}
-            columns |= {f"{PREFIX}c{i}": _plain(arrow.column(wanted.index(n))) for i, n in enumerate(self.added)}
+                columns |= {f"{PREFIX}s{i}": known_to_spark(arrow.column(i)) for i in range(len(right_on))}
+            columns |= {
+                f"{PREFIX}c{i}": known_to_spark(arrow.column(wanted.index(n))) for i, n in enumerate(self.added)
+            }
             columns[f"{PREFIX}place"] = pa.array(np.arange(first, first + batch.num_rows))
             first += batch.num_rows
             made = pa.table(columns).combine_chunks()
             yield from made.to_batches() or [pa.RecordBatch.from_pylist([], made.schema)]
-
-
-def _plain(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Give a column a type that Spark reads from a task."""
-    type_ = column.type
-    if pa.types.is_timestamp(type_):
-        return pc.cast(column, pa.timestamp("us", type_.tz), safe=False)
-    is_text = pa.types.is_large_string(type_) or pa.types.is_null(type_) or pa.types.is_dictionary(type_)
-    return column.cast(pa.string()) if is_text or pa.types.is_time(type_) else column

@@ -29,6 +29,7 @@ __all__ = [
     "counting",
     "estimated_bytes",
     "has_more_rows",
+    "known_to_spark",
     "most_rows",
     "pickled_for_tasks",
     "quoted",
@@ -290,7 +291,7 @@ def to_spark(spark: Any, table: pa.Table) -> Any:
     pyspark DataFrame
         With the rows in their order.
     """
-    arrays = [_known_to_spark(column) for column in table.columns]
+    arrays = [known_to_spark(column) for column in table.columns]
     plain = pa.table(arrays, names=table.column_names)
     # Connect asks for the types of a table without rows, although Arrow has them.
     schema = None if plain.num_rows else from_arrow_schema(plain.schema, prefer_timestamp_ntz=True)
@@ -298,17 +299,29 @@ def to_spark(spark: Any, table: pa.Table) -> Any:
         return spark.createDataFrame(plain, schema)
 
 
-def _known_to_spark(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    type_ = column.type
-    if pa.types.is_null(type_) or pa.types.is_large_string(type_) or pa.types.is_dictionary(type_):
-        return column.cast(pa.string())
-    if pa.types.is_timestamp(type_) and type_.unit != "us":
-        return column.cast(pa.timestamp("us", type_.tz), safe=False)
+def known_to_spark(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Give a column a type that Spark has: its own, or the nearest one."""
+    type_ = _type_in_spark(column.type)
+    return column if type_ == column.type else column.cast(type_, safe=False)
+
+
+def _type_in_spark(type_: pa.DataType) -> pa.DataType:
+    """Return the type of Spark, as Arrow has it, that is nearest to a type of Arrow."""
+    if pa.types.is_dictionary(type_):
+        return _type_in_spark(type_.value_type)
+    if pa.types.is_timestamp(type_):
+        return pa.timestamp("us", type_.tz)
+    if pa.types.is_duration(type_):
+        return pa.duration("us")
     if pa.types.is_date64(type_):
-        return column.cast(pa.date32())
+        return pa.date32()
     if pa.types.is_unsigned_integer(type_):
-        return column.cast(pa.int64() if type_.bit_width < 64 else pa.decimal128(20, 0))
+        return pa.int64() if type_.bit_width < 64 else pa.decimal128(20, 0)
     if pa.types.is_float16(type_):
-        return column.cast(pa.float32())
-    is_printed = pa.types.is_time(type_) or str(type_) in ("string_view",)
-    return column.cast(pa.string()) if is_printed else column
+        return pa.float32()
+    if pa.types.is_struct(type_):
+        return pa.struct([field.with_type(_type_in_spark(field.type)) for field in type_])
+    if pa.types.is_list(type_) or pa.types.is_large_list(type_):
+        return pa.list_(type_.value_field.with_type(_type_in_spark(type_.value_type)))
+    is_printed = pa.types.is_null(type_) or pa.types.is_time(type_) or pa.types.is_decimal256(type_)
+    return pa.string() if is_printed or str(type_) in ("large_string", "string_view") else type_

@@ -5,6 +5,7 @@ import re
 from decimal import Decimal
 
 import pyarrow as pa
+import pyarrow.feather
 import pyarrow.parquet as pq
 import pytest
 from pyarrow import orc
@@ -234,6 +235,30 @@ def test_orc_with_times_is_read_in_a_task(spark, tmp_path):
     hit = best_hit(mine, lake, "key", "t.orc")
     found = own.auto_join(hit, where="cluster")
     assert "MapInArrow" in plan_of(found) and rows(found) == rows(mine.auto_join(hit))
+
+
+def test_types_that_spark_lacks_are_the_same_wherever_a_table_is_read(spark, tmp_path):
+    spark_ext.enable(spark)
+    columns = {
+        "small": pa.array([1, 2], pa.uint8()),
+        "large": pa.array([2**63, 1], pa.uint64()),
+        "half": pa.array([1, 2], pa.float32()).cast(pa.float16()),
+        "time": pa.array([3_000_000_000, None], pa.time64("ns")),
+        "span": pa.array([3_000_000_000, None], pa.duration("ns")),
+        "list": pa.array([[1], [2, None]], pa.list_(pa.uint8())),
+        "pair": pa.array([{"n": 1}, {"n": 2}], pa.struct([("n", pa.uint16())])),
+    }
+    (tmp_path / "lake").mkdir()
+    pa.feather.write_feather(pa.table({"key": ["Rome", "Oslo"], **columns}), str(tmp_path / "lake/t.feather"))
+    lake = dfjoin.build_lake(tmp_path / "lake", tmp_path / "i", engine="inline", progress=False)
+    mine, own = pair(spark, key=["rome", "OSLO "])
+    asked = {"on": "key", "tables": "t.feather", "columns": list(columns)}
+    here, away = (own.auto_join(lake, **asked, where=where) for where in ("driver", "cluster"))
+    assert dict(here.dtypes) == dict(away.dtypes) and "MapInArrow" in plan_of(away)
+    assert rows(here) == rows(away)
+    assert rows(here.drop("time")) == rows(
+        mine.auto_join(lake, **asked).drop(columns="time")
+    )  # which Spark has as text
 
 
 def test_files_that_spark_does_not_see_are_read_in_a_task(spark, lake, monkeypatch):
