@@ -42,12 +42,13 @@ def open_parquet(table: TableFile) -> TableReader:
     found = dataset.dataset(
         paths, format="parquet", filesystem=filesystem, partitioning="hive", partition_base_dir=base
     )
-    raw = found.schema.names
+    fields = _fields_of_parts(filesystem, found)
+    raw = list(fields)
     names = clean_names(raw)
     wanted.check(names)
 
     def dataset_batches() -> Iterator[pa.RecordBatch]:
-        chosen = [found.schema.field(name) for name in wanted.raw(raw, names)]
+        chosen = [fields[name] for name in wanted.raw(raw, names)]
         for fragment in found.get_fragments():
             if table.wanted_paths is not None and fragment.path not in table.wanted_paths:
                 continue
@@ -60,6 +61,21 @@ def open_parquet(table: TableFile) -> TableReader:
 def _open_parquet_file(filesystem: fs.FileSystem, path: str) -> parquet.ParquetFile:
     """Open one file so that its pages are read as they are needed, and not whole row groups or files ahead."""
     return parquet.ParquetFile(path, filesystem=filesystem, pre_buffer=False, buffer_size=_PARQUET_BUFFER)
+
+
+def _fields_of_parts(filesystem: fs.FileSystem, found: dataset.FileSystemDataset) -> dict[str, pa.Field]:
+    """Return the columns that any of the files has, of the type of the first one in which it is not all null.
+
+    Those of the folders' names are the last ones, as in Spark.
+    """
+    fields: dict[str, pa.Field] = {}
+    folders: set[str] = set()
+    for part in found.get_fragments():
+        folders |= dataset.get_partition_keys(part.partition_expression).keys()
+        for field in parquet.read_schema(part.path, filesystem=filesystem):  # `part` itself would keep its footer
+            if pa.types.is_null(fields.setdefault(field.name, field).type):
+                fields[field.name] = field
+    return fields | {field.name: field for field in found.schema if field.name in folders}
 
 
 def _batches_of_part(

@@ -592,19 +592,21 @@ def test_parquet_is_never_held_whole(tmp_path, n_parts, n_groups):
     assert highest < 7 << 20
 
 
-def test_parts_of_a_table_may_lack_columns_and_have_narrower_types(tmp_path):
+def test_parts_of_a_table_may_have_other_columns_and_types(tmp_path):
     place = tmp_path / "t"
     for year, frame in {
-        "2020": {"a": pa.array([1], pa.int64()), "b": ["x"]},
-        "2021": {"a": pa.array([2], pa.int32())},
+        "2020": {"a": pa.array([1], pa.int64()), "b": ["x"], "n": pa.nulls(1)},
+        "2021": {"a": pa.array([2], pa.int32()), "n": ["late"]},
+        "2022": {"a": [3.0], "b": pa.array([3]), "c": [True]},
     }.items():
         (place / f"year={year}").mkdir(parents=True)
         parquet.write_table(pa.table(frame), place / f"year={year}" / "part-0.parquet")
     (table,) = list_tables(tmp_path)[1]
-    assert open_table(table).names == ["a", "b", "year"]
-    assert rows_of(open_table(table).batches()) == [(1, "x", 2020), (2, None, 2021)]
-    assert rows_of(open_table(table, columns=["year"]).batches()) == [(2020,), (2021,)]
-    assert rows_of(open_table(table, columns=["b"]).batches()) == [("x",), (None,)]
+    assert open_table(table).names == ["a", "b", "n", "c", "year"]
+    found = [(1, "x", None, None, 2020), (2, None, "late", None, 2021), (3, "3", None, True, 2022)]
+    assert rows_of(open_table(table).batches()) == found
+    assert rows_of(open_table(table, columns=["year"]).batches()) == [(2020,), (2021,), (2022,)]
+    assert rows_of(open_table(table, columns=["b"]).batches()) == [("x",), (None,), ("3",)]
 
 
 def test_a_record_without_parts_means_the_file_of_its_path(tmp_path):
