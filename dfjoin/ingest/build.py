@@ -6,8 +6,10 @@ import os
 import uuid
 from pathlib import Path
 
+import numpy as np
+
 from dfjoin import _validation as check
-from dfjoin.errors import IndexNotFoundError, InvalidParameterError
+from dfjoin.errors import IndexNotFoundError, InvalidParameterError, shortlist
 from dfjoin.index.commit import Uncommitted, commit, read_manifest
 from dfjoin.index.components import MANIFESTS, RUNS, SEGMENTS, make_directories
 from dfjoin.index.manifest import Manifest, SegmentMeta, now
@@ -20,6 +22,7 @@ from dfjoin.ingest.chosen_embedder import choose_for_index
 from dfjoin.ingest.driver import freeze_partitions, nothing_read, write_segments
 from dfjoin.ingest.embed_driver import add_vectors_of
 from dfjoin.ingest.engine import LateEngine
+from dfjoin.ingest.left_out import is_wanted
 from dfjoin.ingest.sent_embedder import require_sendable
 from dfjoin.ingest.source import frames_directory, gather
 from dfjoin.sources.database_server import one_snapshot
@@ -86,7 +89,7 @@ def build(path: Path, base: Manifest | None, settings: IndexSettings, options: B
             require_sendable(chosen)
         built = write_segments(given, settings, late.start_readers(given.tables), options, written)
         segments = [one.meta for one in built]
-        _refuse_nothing(path, segments)
+        _refuse_nothing(path, segments, settings)
         embedder = None
         if chosen is not None:
             segments, made = add_vectors_of(segments, chosen, written, engine, options.progress)
@@ -109,11 +112,22 @@ def build(path: Path, base: Manifest | None, settings: IndexSettings, options: B
         return manifest
 
 
-def _refuse_nothing(path: Path, segments: list[SegmentMeta]) -> None:
-    """Raise the reasons where every table was skipped: nothing would take the place of an index that is there."""
+def _refuse_nothing(path: Path, segments: list[SegmentMeta], settings: IndexSettings) -> None:
+    """Raise the reasons where every table was skipped, or patterns leave no column: nothing would be found."""
     if segments and not any(meta.counts["tables"] for meta in segments):
         skipped = [file for meta in segments for file in Segment(path, meta).catalog.skipped().to_pylist()]
         raise nothing_read([(file["name"], file["reason"]) for file in skipped])
+    if any(meta.counts["indexed_columns"] for meta in segments):
+        return
+    catalogs = [Segment(path, meta).catalog for meta in segments]
+    names = [pair for one in catalogs for pair in zip(*one.names_of(np.arange(one.n_columns)), strict=True)]
+    if names and not any(is_wanted(table, column, settings) for table, column in names):
+        argument, patterns = ("columns", settings.columns) if settings.columns else ("exclude", settings.exclude)
+        raise InvalidParameterError(
+            f"`{argument}` must leave a column to be indexed, got {shortlist(patterns)}, which leaves none of "
+            f"{len(names):,}; patterns are of table/column, as {'/'.join(names[0])!r}, and '*/name' is a column of any "
+            "table"
+        )
 
 
 def _make(path: Path) -> None:
