@@ -193,7 +193,10 @@ class LakeTable:
             problem, is_readable = str(error), False
         if problem and (on_stale == "error" or not is_readable):
             if is_readable:
-                remedy = 'read it anew with `lake.add(source)`, or pass on_stale="warn" to go on'
+                remedy = (
+                    "read it anew with `lake.add(source)`, with full=True if its size and time are as they were, or "
+                    'pass on_stale="warn" to go on'
+                )
             elif self._is_of_spark:
                 remedy = "or remove it from the index"
             elif self._is_given:
