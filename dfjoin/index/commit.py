@@ -40,6 +40,8 @@ from dfjoin.index.mirror import discard_there, index_uri, mirror_of
 NO_ROOM = frozenset({errno.ENOSPC, errno.EFBIG, getattr(errno, "EDQUOT", errno.ENOSPC)})
 """Errors of the system by which a full disk, a quota or a limit of file sizes shows."""
 
+_NO_RIGHT = frozenset({errno.EROFS, errno.EACCES, errno.EPERM})
+
 _ATTEMPTS = 100
 _LONGEST_PAUSE = 0.25
 
@@ -115,17 +117,26 @@ class Uncommitted:
 
 
 def _explain(index: Path, error: BaseException | None) -> None:
-    """Raise the error that says what to do, if a change failed for want of room."""
-    if not isinstance(error, OSError) or isinstance(error, IndexWriteError) or error.errno not in NO_ROOM:
+    """Raise the error that says what to do, if a change failed for want of room, or of the right to write."""
+    if not isinstance(error, OSError) or isinstance(error, IndexWriteError) or error.errno is None:
         return
     there = next(location for location in (index, *index.parents) if location.exists())
+    if error.errno in NO_ROOM:
+        free = shutil.disk_usage(there).free / 1e6
+        what, remedy = (
+            "there is no room",
+            f"It needs more than the {free:,.1f} MB that are free now: make room (Lake.vacuum removes old versions), "
+            "or build the index on a larger disk",
+        )
+    elif error.errno in _NO_RIGHT and not os.access(there, os.W_OK):
+        what, remedy = "this process has no right", "Change a copy of it at a place that can be written"
+    else:
+        return
     latest = latest_version(index)
     state = f"version {latest} is still the latest" if latest else "there is no index"
-    free = shutil.disk_usage(there).free / 1e6
     failure = IndexWriteError(
-        f"there is no room to write the index `{index}` ({error.strerror}); what this change had written is removed, "
-        f"and {state}. It needs more than the {free:,.1f} MB that are free now: make room "
-        "(Lake.vacuum removes old versions), or build the index on a larger disk"
+        f"{what} to write the index `{index}` ({os.strerror(error.errno)}); what this change had written is removed, "
+        f"and {state}. {remedy}"
     )
     failure.errno = error.errno
     raise failure from error

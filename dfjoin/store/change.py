@@ -356,7 +356,7 @@ def restore(path: Path, version: int) -> Manifest:
     """Commit the content of an older version as the next one, see `Lake.restore`."""
     read_manifest(path, check.check_positive_int(version, "version"))
     store = store_of(path)
-    with hold(store, version):
+    with Uncommitted(path), hold(store, version):
         wanted = read_manifest(path, version)  # is still there: whoever removes it from now on finds the hold
         lost = [s.id for s in wanted.segments if not store.exists(segment_directory(Path(), s.id).as_posix())]
         if lost:

@@ -1,6 +1,7 @@
 """A full disk: an error that says what to do, nothing left behind, and the version before is the latest."""
 
 import contextlib
+import errno
 import subprocess
 import sys
 
@@ -72,6 +73,21 @@ def test_a_removal_without_room(lake):
     with largest_file(64), pytest.raises(IndexWriteError, match="and version 2 is still the latest"):
         lake.remove("more")
     assert list_versions(lake.path) == [1, 2] and orphans(lake) == []
+
+
+@pytest.mark.parametrize("change", [lambda lake: lake.add({"more": SMALL}, **OPTIONS), lambda lake: lake.restore(1)])
+def test_an_index_that_may_not_be_written(lake, monkeypatch, change):
+    def refused(*_, **__):
+        raise OSError(errno.EROFS, "Read-only file system")
+
+    monkeypatch.setattr("dfjoin.index.commit.os.access", lambda *_: False)
+    monkeypatch.setattr("pathlib.Path.mkdir", refused)
+    monkeypatch.setattr("dfjoin.index.file_store.FileStore.write", refused)
+    told = (
+        r"no right to write the index `.*lake` \(Read-only file system\).* version 1 is still the latest. Change a copy"
+    )
+    with pytest.raises(IndexWriteError, match=told):
+        change(lake)
 
 
 def test_the_disk_is_really_full(tmp_path):
