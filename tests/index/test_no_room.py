@@ -25,12 +25,14 @@ WHAT = (
 @contextlib.contextmanager
 def largest_file(n_bytes):
     """Let this process write no file of more bytes."""
-    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    before, writes_none = resource.getrlimit(resource.RLIMIT_FSIZE), sys.dont_write_bytecode
     resource.setrlimit(resource.RLIMIT_FSIZE, (n_bytes, before[1]))
+    sys.dont_write_bytecode = True  # Python would cut off what it keeps of a module that is imported meanwhile
     try:
         yield
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, before)
+        sys.dont_write_bytecode = writes_none
 
 
 @pytest.fixture
