@@ -174,18 +174,21 @@ def _decide(frame: Any, other: Any, options: JoinOptions) -> Decision:
         other = search_again(frame, picks)
     if is_pandas(other) and not isinstance(other, JoinCandidates):
         return _of_frames(frame, other, options)
-    options = respelled_options(options, frame)
+    options, lake = respelled_options(options, frame), None
     if isinstance(other, (Lake, str)) or hasattr(other, "__fspath__"):
-        return _on_sample(frame, resolve_lake(other, "other").snapshot, options)
+        lake = resolve_lake(other, "other").snapshot
+        if options.plan is None:
+            return _on_sample(frame, lake, options)
+        other = options.plan
     if isinstance(other, JoinCandidates):
         return _on_sample(frame, other, options)
     if isinstance(other, (JoinPlan, dict)):
         plan = other if isinstance(other, JoinPlan) else JoinPlan.from_dict(other)
         if not plan.index and plan.steps:
             raise InvalidParameterError(
-                "`other` is a plan made with a frame, which does not hold that frame; pass the frame as `other`, and "
-                "the plan as plan=, as in sdf.auto_join(frame, plan=plan)"
+                "the plan is of two frames, and holds no rows: pass the other frame as `other`, and this as `plan`"
             )
+        plan = plan if lake is None else replace(plan, index=lake.location)
         return _as_given(respelled_plan(plan, frame))
     raise InvalidTypeError(
         f"`other` must be a Lake or its path, a result of discover_joinable, a DataFrame of Spark, pandas or polars, "

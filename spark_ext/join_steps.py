@@ -11,6 +11,7 @@ from dfjoin.join.options import JoinOptions
 from dfjoin.join.plan import JoinPlan, JoinStep
 from dfjoin.join.rows.execute import warn_of_lost_rows
 from dfjoin.join.rows.read_rows import columns_to_add
+from dfjoin.lake import moved_roots_of
 from dfjoin.programs.program import Program
 from dfjoin.store.snapshot import Snapshot, open_snapshot
 from dfjoin.store.table import LakeTable
@@ -140,7 +141,8 @@ class StepRun:
 
     @cached_property
     def _snapshot(self) -> Snapshot:
-        return open_snapshot(self.decided.plan.index)
+        index = self.decided.plan.index
+        return open_snapshot(index, roots=moved_roots_of(index))
 
     @cached_property
     def _settings(self) -> IndexSettings:

@@ -81,7 +81,7 @@ def auto_join(
     aliases, pad, dayfirst : bool or dict, int, bool, optional
         How keys are written: names in other languages and codes, digits with zeros in front, order of days and months.
     plan : JoinPlan or its dict, optional
-        Join two frames as earlier ones were; nothing is learned.
+        Join as an earlier join did, with this lake or frame; nothing is searched or learned.
     partners, min_margin, radius, radius_unit, metric : str, float, float, str and str, optional
         With ``mode="embedding"`` and ``"fuzzy"``: "nearest" or "all" keys within the radius, in "fraction", "absolute",
         "m" or "km"; how much nearer than the next one the nearest has to be; and how distance is measured.

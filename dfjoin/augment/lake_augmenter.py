@@ -46,7 +46,7 @@ from dfjoin.join.options import join_options
 from dfjoin.join.plan import JoinPlan
 from dfjoin.join.rules import AGE_RULES, check_rules
 from dfjoin.lake import resolve_lake
-from dfjoin.store.snapshot import Snapshot
+from dfjoin.store.snapshot import Snapshot, latest_snapshot
 from dfjoin.store.table import content_of
 from dfjoin.values.frames import is_pandas, select_column
 from dfjoin.values.periods import read_periods
@@ -462,11 +462,13 @@ class LakeAugmenter(_base.TransformerMixin, _base.BaseEstimator):
         """Carry out the plan: the columns of a frame, then the features; as Arrow, where the frame holds it."""
         if not self.plan_.steps:
             return frame.copy()
-        _check_fitted_tables(resolve_lake(self.plan_.index).snapshot, self._contents, self.on_stale)
+        known = resolve_lake(self.lake).snapshot
+        lake = latest_snapshot(known.path, known)
+        _check_fitted_tables(lake, self._contents, self.on_stale)
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", message="no row found a partner|the join with .* is m:m")
-            options = replace(join_options(on_no_match="ignore", on_stale=self.on_stale), holds_arrow=holds_arrow)
-            wide, _ = join_held(frame, self.plan_, options)
+            options = join_options(on_no_match="ignore", on_stale=self.on_stale, plan=self.plan_)
+            wide, _ = join_held(frame, lake, replace(options, holds_arrow=holds_arrow))
         n_own = frame.shape[1]
         positions = {label: i for i, label in enumerate(wide.columns) if i >= n_own}
         result = wide.iloc[:, [*range(n_own), *(positions[name] for name in self.features_)]]

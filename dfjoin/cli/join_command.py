@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -96,12 +95,8 @@ def _join(options: argparse.Namespace) -> int:
             raise InvalidParameterError(
                 f"`--plan` brings every choice with it, got {', '.join(others)} too; leave it out"
             )
-        plan = _plan(options.plan)
-        if _is_index(options.other):
-            plan = replace(plan, index=options.other)
-        wide = auto_join(df, plan, **{name: chosen[name] for name in own if name in chosen})
-    else:
-        wide = auto_join(df, options.other if _is_index(options.other) else read_typed(options.other), **chosen)
+        chosen = {name: chosen[name] for name in own if name in chosen} | {"plan": _plan(options.plan)}
+    wide = auto_join(df, options.other if _is_index(options.other) else read_typed(options.other), **chosen)
     write_frame(wide, options.output)
     text = to_json(wide.attrs["dfjoin"]) if options.json else str(report(wide))
     return print_text(text, sys.stdout if options.output else sys.stderr)
@@ -119,8 +114,9 @@ def _plan(path: str) -> Any:
 
     try:
         values = json.loads(Path(path).read_text("utf-8"))
-    except ValueError as error:
+    except (OSError, ValueError) as error:
+        reason = f"is no JSON ({error})" if isinstance(error, ValueError) else f"cannot be read ({error.strerror})"
         raise InvalidParameterError(
-            f"`--plan` must be a JSON file that `join --json` wrote, but {path!r} is no JSON ({error})"
+            f"`--plan` must be a JSON file that `join --json` wrote, but {path!r} {reason}"
         ) from error
     return JoinPlan.from_dict(values.get("plan", values) if isinstance(values, dict) else values)

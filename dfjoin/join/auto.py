@@ -86,7 +86,8 @@ def join_held(df: pd.DataFrame, other: Any, options: JoinOptions) -> tuple[pd.Da
     index = ""
     if not is_pandas(other):
         _check_names(options)
-        refuse_options(options, "no DataFrame", ("plan",))
+    if not is_pandas(other) and not isinstance(other, Snapshot):
+        refuse_options(options, "no DataFrame and no lake", ("plan",))
     if options.how == "asof" and isinstance(other, (JoinCandidates, Snapshot)):
         is_picked = isinstance(other, JoinCandidates)
         options = asof_options(df, options, is_picked=is_picked)
@@ -113,12 +114,13 @@ def join_held(df: pd.DataFrame, other: Any, options: JoinOptions) -> tuple[pd.Da
                     "distance or by dates; leave one of them out"
                 )
         account = join_frames(df, other, options)
-    elif isinstance(other, (JoinPlan, dict)):
-        plan = other if isinstance(other, JoinPlan) else _plan_of(other)
+    elif isinstance(other, (JoinPlan, dict)) or options.plan is not None:
+        lake, plan = (other, options.plan) if isinstance(other, Snapshot) else (None, other)
+        plan = plan if isinstance(plan, JoinPlan) else _plan_of(plan)
         refuse_options(options, "a plan", (*_NOT_OF_PLANS, *RELATION_OPTIONS, *_READING_OPTIONS))
-        index = plan.index
+        index = plan.index if lake is None else str(lake.path)
         options = replace(options, how=plan.how, max_expansion=plan.max_expansion, indicator=plan.indicator)
-        account = join_plan(df, plan, options)
+        account = join_plan(df, plan, options, lake)
     elif isinstance(other, Snapshot):
         learned = _LEARNED if options.mode in NEAR_MODES else RELATION_OPTIONS
         refuse_options(options, "a lake", ("right_on", *learned))

@@ -24,6 +24,8 @@ PERIODS = ("year", "quarter", "month", "week", "day")
 """Granularities at which keys may be equal."""
 
 HOWS = ("left", "inner", "right", "outer")
+_WHAT = "`plan` must be what the report of a join has as its plan"
+
 _PLAN_VERSION = 1
 _MAX_STEPS = 1000
 _MAX_KEYS = 100
@@ -146,11 +148,10 @@ class JoinPlan:
             If they are no plan.
         """
         if not isinstance(values, dict):
-            raise InvalidTypeError(f"`plan` must be a JoinPlan or its dict, got {type(values).__name__}")
+            raise InvalidTypeError(f"{_WHAT}, got {type(values).__name__}")
         if values.get("plan_version") != _PLAN_VERSION or not isinstance(values.get("steps"), list):
             raise InvalidParameterError(
-                f"`plan` must be what auto_join wrote into attrs['dfjoin']['plan'] (plan_version "
-                f"{_PLAN_VERSION}), got keys {sorted(map(str, values))[:6]}"
+                f"{_WHAT} (plan_version {_PLAN_VERSION}), got keys {sorted(map(str, values))[:6]}"
             )
         if values.get("is_cut"):
             raise InvalidParameterError(
@@ -165,8 +166,7 @@ class JoinPlan:
                 raise TypeError("`max_expansion` is a number of at least 1, `indicator` true or false")
         except (KeyError, TypeError, ValueError, AttributeError, ArithmeticError) as error:
             raise InvalidParameterError(
-                f"`plan` must be what auto_join wrote into attrs['dfjoin']['plan'], but a field is missing or of "
-                f"another kind ({type(error).__name__}: {error})"
+                f"{_WHAT}, but a field is missing or of another kind ({type(error).__name__}: {error})"
             ) from error
         if plan.how not in HOWS or not isinstance(plan.index, str) or not is_valid_text(plan.index):
             raise InvalidParameterError(

@@ -202,10 +202,7 @@ class LakeTable:
             elif self._is_given:
                 remedy = "a frame that was not kept (keep_data=False) cannot be read: join the frame itself"
             else:
-                remedy = (
-                    "if the tables have moved, join with open_lake(index, roots=…), or for a plan build the index anew "
-                    "from their new place; else remove this one"
-                )
+                remedy = "if the tables have moved, join with open_lake(index, roots=…); else remove this one"
             if self._is_of_spark and not is_readable:
                 raise TableReadError(f"the table `{self.name}` cannot be read: {problem}, {remedy}")
             raise TableChangedError(f"the table `{self.name}` is not the one that was indexed: {problem}; {remedy}")

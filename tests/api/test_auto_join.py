@@ -174,7 +174,7 @@ def test_a_plan_needs_its_key_column(people, lake):
 
 def test_a_plan_made_with_a_frame_says_what_to_do(people, frames):
     plan = _report(dfjoin.auto_join(people, frames["areas"], on="land", right_on="country"))["plan"]
-    with pytest.raises(InvalidParameterError, match="pass the frame as `other`, and the plan as plan="):
+    with pytest.raises(InvalidParameterError, match="pass the other frame as `other`, and this as `plan`"):
         dfjoin.auto_join(people, plan)
 
 

@@ -187,7 +187,7 @@ class TestTable:
         (files / "rows.csv").unlink()
         with pytest.raises(
             TableChangedError,
-            match=r"`rows.csv` is not the one that was indexed: .*with open_lake\(index, roots=…\), or for a plan",
+            match=r"`rows.csv` is not the one that was indexed: .*join with open_lake\(index, roots=…\); else",
         ):
             lake.table("rows.csv", on_stale=on_stale)
 
@@ -210,6 +210,13 @@ class TestRoots:
         assert opened.roots == {name: str(moved)} and opened.table("rows.csv")["n"].tolist() == [1, 2]
         assert dfjoin.open_lake(lake.path, roots={name: moved}).table("rows.csv")["n"].tolist() == [1, 2]
         assert pickle.loads(pickle.dumps(opened)).table("rows.csv")["n"].tolist() == [1, 2]
+        wide = ROWS[["code"]].auto_join(opened, on="code", tables="rows.csv")
+        plan = wide.attrs["dfjoin"]["plan"]
+        with pytest.raises(TableChangedError):
+            wide[["code"]].auto_join(plan)
+        again = wide[["code"]].auto_join(opened, plan=plan)
+        pd.testing.assert_frame_equal(again, wide)
+        assert again.attrs["dfjoin"]["plan"] == plan
 
     def test_an_index_that_was_moved(self, build, tmp_path):
         lake = build({"t": ROWS})

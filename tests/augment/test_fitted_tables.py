@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import dfjoin
-from dfjoin.errors import DfjoinWarning, TableChangedError
+from dfjoin.errors import DfjoinWarning, IndexNotFoundError, TableChangedError
 
 
 @pytest.fixture
@@ -55,6 +55,18 @@ def test_another_dtype_is_told(world, fitted_to_files):
     change(climate.assign(rain=climate["rain"].astype(str) + " mm"))
     with pytest.raises(TableChangedError, match="the feature 'rain' had the dtype float64 when fit joined it"):
         augmenter.set_params(on_stale="ignore").transform(world.X)
+
+
+def test_index_and_tables_that_were_moved(world, fitted_to_files, tmp_path):
+    augmenter, _, _ = fitted_to_files
+    want = augmenter.transform(world.X)
+    for name in ("lake", "index"):
+        (tmp_path / name).rename(tmp_path / f"moved {name}")
+    moved = dfjoin.open_lake(tmp_path / "moved index", roots={"lake": tmp_path / "moved lake"})
+    with pytest.raises(IndexNotFoundError):
+        augmenter.transform(world.X)
+    assert augmenter.set_params(lake=moved).transform(world.X).equals(want)
+    assert augmenter.fit(world.X, world.y).transform(world.X).equals(want)
 
 
 def test_a_table_that_left_is_told(world, fitted_to_files):

@@ -268,7 +268,7 @@ def test_discover_reads_standard_input(run, index, monkeypatch):
     assert (status, json.loads(out)["hits"][0]["table"]) == (0, "lands.csv")
 
 
-def test_join_json_is_the_report_and_its_plan_joins_again(run, index, table, tmp_path):
+def test_join_json_is_the_report_and_its_plan_joins_again(run, index, table, folder, tmp_path):
     wide, plan, again = tmp_path / "wide.csv", tmp_path / "plan.json", tmp_path / "again.csv"
     status, out, _ = run("join", table, index, "--on", "land", "-k", 2, "-o", wide, "--json")
     report = json.loads(out)
@@ -279,6 +279,19 @@ def test_join_json_is_the_report_and_its_plan_joins_again(run, index, table, tmp
         status, _, _ = run("join", table, index, "--plan", plan, "-o", again)
         assert status == 0
         assert again.read_text() == wide.read_text()
+    two, trade = tmp_path / "two.json", folder / "trade.tsv"
+    two.write_text(run("join", table, trade, "-o", wide, "--json")[1])
+    assert run("join", table, trade, "--plan", two, "-o", again)[0] == 0 and again.read_text() == wide.read_text()
+    for other, path, text in (
+        (trade, plan, "must be one that auto_join made of two frames, got one of the lake"),
+        (
+            index,
+            two,
+            "the plan is of two frames, and holds no rows: pass the other frame as `other`, and this as `--pl",
+        ),
+    ):
+        status, _, err = run("join", table, other, "--plan", path)
+        assert status == 2 and text in err
 
 
 def test_join_with_another_table(run, table, folder, tmp_path):
@@ -458,7 +471,7 @@ def test_wrong_usage_is_status_2(argv, capsys):
             ["join", "{table}", "{index}", "--on", "land", "-o", "{missing}/wide.csv"],
             "`--output` must lie in an existing directory",
         ),
-        (["join", "{table}", "{index}", "--plan", "{missing}"], "missing"),
+        (["join", "{table}", "{index}", "--plan", "{missing}"], "missing' cannot be read (No such file or directory)"),
         (["info", "{missing}"], "missing"),
         (["build", "{missing}", "{tmp}/new", "--engine", "inline", "--quiet"], "missing"),
     ],

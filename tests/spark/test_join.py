@@ -382,7 +382,7 @@ def test_arguments_are_those_of_pandas(left, right, example_lake):
         left[1].auto_join(5)
     with pytest.raises(InvalidParameterError, match="several columns of the name 'n'"):
         left[1].select("n", "n").auto_join(right[1])
-    with pytest.raises(InvalidParameterError, match="`other` is a plan made with a frame"):
+    with pytest.raises(InvalidParameterError, match="the plan is of two frames, and holds no rows"):
         plan = left[0].auto_join(right[0], on="city", right_on="place").attrs["dfjoin"]["plan"]
         left[1].auto_join(plan)
     with pytest.raises(InvalidParameterError, match="`frame` carries no join report"):

@@ -261,6 +261,28 @@ def test_types_that_spark_lacks_are_the_same_wherever_a_table_is_read(spark, tmp
     )  # which Spark has as text
 
 
+def test_a_lake_that_was_moved(spark, tmp_path):
+    """Its parts have different columns, too, which Spark reads as this package does."""
+    spark_ext.enable(spark)
+    (tmp_path / "old" / "t").mkdir(parents=True)
+    for part, name in enumerate(("early", "late")):
+        keys = [f"key {i}" for i in range(30 * part, 30 * part + 30)]
+        pq.write_table(pa.table({"key": keys, name: list(range(30))}), tmp_path / "old" / "t" / f"part-{part}.parquet")
+    dfjoin.build_lake(tmp_path / "old", tmp_path / "ix", engine="inline", progress=False)
+    (tmp_path / "old").rename(tmp_path / "new")
+    (tmp_path / "ix").rename(tmp_path / "index")
+    lake = dfjoin.open_lake(tmp_path / "index", roots={"old": tmp_path / "new"})
+    mine, own = pair(spark, key=["key 1", "KEY 7", "key 40", None])
+    want = mine.auto_join(lake, on="key")
+    assert list(want) == ["key", "early", "late"]
+    plan = want.attrs["dfjoin"]["plan"]
+    for options in ({"on": "key"}, {"plan": plan | {"index": str(tmp_path / "ix")}}):
+        for where in ("driver", "cluster"):
+            found = own.auto_join(lake, where=where, **options)
+            assert rows(found) == rows(want), (where, options)
+    assert "MapInArrow" not in plan_of(found)
+
+
 def test_files_that_spark_does_not_see_are_read_in_a_task(spark, lake, monkeypatch):
     mine, own = pair(spark, number=[1, 2, 7])
     hit = best_hit(mine, lake, "number", "parts")

@@ -133,7 +133,7 @@ def test_a_file_rewritten_with_the_same_bytes_is_the_same(lake, files):
 @pytest.mark.parametrize("on_stale", ["error", "warn", "ignore"])
 def test_a_file_that_is_gone_raises_whatever_is_told(lake, files, on_stale):
     (files / "sub" / "t.csv").unlink()
-    with pytest.raises(TableChangedError, match=r"moved, join with open_lake\(index, roots=…\), or for a plan build"):
+    with pytest.raises(TableChangedError, match=r"moved, join with open_lake\(index, roots=…\); else"):
         lake.table("sub/t.csv", on_stale=on_stale)
 
 

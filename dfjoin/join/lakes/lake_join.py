@@ -325,16 +325,15 @@ def join_candidates(df: pd.DataFrame, hits: JoinCandidates, options: JoinOptions
     return account
 
 
-def join_plan(df: pd.DataFrame, plan: JoinPlan, options: JoinOptions) -> JoinAccount:
-    """Carry out a plan on a frame that has its key columns."""
+def join_plan(df: pd.DataFrame, plan: JoinPlan, options: JoinOptions, lake: Snapshot | None = None) -> JoinAccount:
+    """Carry out a plan on a frame that has its key columns; with the tables of a lake, or of the one that it names."""
     if not plan.index and plan.steps:
         raise InvalidParameterError(
-            "`other` is a plan made with a frame, which does not hold that frame; pass the frame as `other`, and the "
-            "plan as plan=, as in df.auto_join(frame, plan=plan)"
+            "the plan is of two frames, and holds no rows: pass the other frame as `other`, and this as `plan`"
         )
     if not plan.steps:
         return JoinAccount(KeyColumns(df, IndexSettings()))
-    snapshot = open_snapshot(plan.index)
+    snapshot = open_snapshot(plan.index) if lake is None else lake
     account = JoinAccount(KeyColumns(df, snapshot.settings))
     for step in plan.steps:
         table = LakeTable(snapshot, step.table, options.on_stale)
