@@ -143,7 +143,8 @@ def encode_target(y: Any, task: str) -> PredictionTarget:
     encoded = encode_column(labels)
     if task == "regression" and not encoded.is_number:
         raise InvalidParameterError(
-            f'`task` "regression" needs numbers as target, got {show(labels.iloc[0])}; pass task="classification"'
+            f'`task` "regression" needs numbers as target, got {show(labels.iloc[0])}; convert it with '
+            'pandas.to_numeric, or pass task="classification"'
         )
     has_fractions = encoded.is_number and bool((encoded.values != np.floor(encoded.values)).any())
     is_class = task == "classification" or (

@@ -49,6 +49,7 @@ from dfjoin.lake import resolve_lake
 from dfjoin.store.snapshot import Snapshot, latest_snapshot
 from dfjoin.store.table import content_of
 from dfjoin.values.frames import is_pandas, select_column
+from dfjoin.values.header_meaning import is_year_name
 from dfjoin.values.periods import read_periods
 
 _PURPOSE = "LakeAugmenter"
@@ -362,19 +363,19 @@ class LakeAugmenter(_base.TransformerMixin, _base.BaseEstimator):
     def _check_keys(self, frame: pd.DataFrame) -> None:
         """Raise unless the columns that were named are there."""
         named = [label for key in self._on() or () for label in key]
-        if self.target is not None and self.target in named:
-            raise InvalidParameterError(f"`on` must not name the target, {check.show(self.target)}: it is never a key")
-        for label in named:
-            if label not in list(frame.columns):
-                raise ColumnNotFoundError(
-                    f"`on` must name columns of X ({shortlist(frame.columns)}), got {check.show(label)}"
+        for argument, label in (("target", self.target), ("as_of", self.as_of)):
+            if label is not None and label in named:
+                raise InvalidParameterError(
+                    f"`on` must not name the column of `{argument}`, {check.show(label)}: it is never a key"
                 )
+        for label in named:
+            select_column(frame, label, "on")
         if self.as_of is not None:
             column = select_column(frame, self.as_of, "as_of")
-            if read_periods(column, is_year=True) is None:
+            if read_periods(column, is_year=is_year_name(self.as_of)) is None:
                 raise InvalidParameterError(
                     f"`as_of` must name a column of dates, got {check.show(self.as_of)} of dtype {column.dtype}; "
-                    "convert it with pandas.to_datetime"
+                    "convert it with pandas.to_datetime, years with format='%Y'"
                 )
 
     def _on(self) -> FrameKeys | None:

@@ -67,5 +67,7 @@ def test_targets_are_classes_or_numbers():
 
 
 def test_a_regression_needs_numbers():
-    with pytest.raises(InvalidParameterError, match="`task` \"regression\" needs numbers as target, got 'a'"):
+    with pytest.raises(
+        InvalidParameterError, match="`task` \"regression\" needs numbers as target, got 'a'; convert it"
+    ):
         encode_target(["a", "b"], "regression")

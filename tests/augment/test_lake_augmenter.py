@@ -438,8 +438,17 @@ def test_a_table_that_changed_is_an_error_of_transform(world, tmp_path):
         ({"aggregate": None}, InvalidParameterError, "`aggregate` must be a rule here, got None"),
         ({"budget": -1}, InvalidParameterError, "`budget` must be a number of seconds, or a dict"),
         ({"budget": {"hours": 1}}, InvalidParameterError, "`budget` must be a number of seconds, or a dict"),
-        ({"on": "city"}, ColumnNotFoundError, "`on` must name columns of X \\('land', 'weight'\\), got 'city'"),
-        ({"on": "land", "target": "land"}, InvalidParameterError, "`on` must not name the target, 'land': it is n"),
+        (
+            {"on": "city"},
+            ColumnNotFoundError,
+            "`on` must name a column of the frame \\('land', 'weight'\\), got 'city'",
+        ),
+        ({"on": "land", "target": "land"}, InvalidParameterError, "`on` must not name the column of `target`, 'land'"),
+        (
+            {"on": "land", "as_of": "land"},
+            InvalidParameterError,
+            "`on` must not name the column of `as_of`, 'land': it",
+        ),
         ({"progress": 1}, InvalidParameterError, "`progress` must be"),
         ({"allow": 3}, InvalidTypeError, "`allow` must be"),
         ({"min_score": 2}, InvalidParameterError, "`min_score` must be"),
@@ -452,6 +461,14 @@ def test_illegal_arguments_are_told(world, world_lake, options, error, text):
 
 def test_illegal_rows_are_told(world, world_lake):
     augmenter = dfjoin.LakeAugmenter(world_lake)
+    with pytest.raises(
+        ColumnNotFoundError, match=r"got 'land'; it is a level of the index: pass df.reset_index\('land'"
+    ):
+        dfjoin.LakeAugmenter(world_lake, on="land").fit(world.X.set_index("land"), world.y)
+    with pytest.raises(
+        InvalidParameterError, match=r"`as_of` must name a column of dates, got .day. .* years with form"
+    ):
+        dfjoin.LakeAugmenter(world_lake, as_of="day").fit(world.X.assign(day=2020), world.y)
     with pytest.raises(InvalidParameterError, match="`X` must have at least one row to learn from"):
         augmenter.fit(world.X.iloc[:0], [])
     with pytest.raises(InvalidParameterError, match="`y` must have a value in every row"):
