@@ -75,7 +75,7 @@ EDGES = {
         "kernels",
     },
     "accessors": {"api"},
-    "augment": {"lake", "join", "store", "frames", "values", "kernels"},
+    "augment": {"lake", "join", "search", "store", "frames", "values", "kernels"},
     "spark_ext": {
         "api",
         "lake",

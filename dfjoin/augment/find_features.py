@@ -89,6 +89,8 @@ def find_features(search: FeatureSearch) -> FoundFeatures:
     finder = _Finder(search)
     with warnings.catch_warnings(), np.errstate(all="ignore"), one_thread():
         warnings.filterwarnings("ignore", message="The number of unique classes is greater than 50%")
+        if search.groups is None:  # those of the keys are passed to every splitter
+            warnings.filterwarnings("ignore", message="The groups parameter is ignored by")
         warnings.filterwarnings("ignore", category=RuntimeWarning)  # infinite and huge cells of the lake are no news
         finder.gather()
         choice = finder.choose()

@@ -46,6 +46,7 @@ from dfjoin.join.options import join_options
 from dfjoin.join.plan import JoinPlan
 from dfjoin.join.rules import AGE_RULES, check_rules
 from dfjoin.lake import resolve_lake
+from dfjoin.search.candidates import unknown_tables
 from dfjoin.store.snapshot import Snapshot, latest_snapshot
 from dfjoin.store.table import content_of
 from dfjoin.values.frames import is_pandas, select_column
@@ -244,6 +245,8 @@ class LakeAugmenter(_base.TransformerMixin, _base.BaseEstimator):
         allow = () if self.allow is None else check.check_patterns(self.allow, "allow")
         k = None if self.k is None else check.check_positive_int(self.k, "k")
         self._check_aggregated(lake)
+        if unknown := unknown_tables(lake.snapshot, options.join.tables or ()):
+            warn(unknown)
         X, y = split_target(X, y, self.target)
         frame = rows_to_learn_from(self, X)
         self._check_keys(frame)

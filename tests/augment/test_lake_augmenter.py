@@ -408,6 +408,11 @@ def test_ctrl_c_while_tables_are_read(world, world_lake, monkeypatch):
     assert found.tables_ == [] and found.report_.stopped == "it was interrupted"
 
 
+def test_a_pattern_that_matches_no_table_is_told(world, world_lake):
+    with pytest.warns(dfjoin.errors.DfjoinWarning, match="`tables` 'clima' matches no table of the lake; did you mean"):
+        assert dfjoin.LakeAugmenter(world_lake, tables="clima").fit(world.X, world.y).tables_ == []
+
+
 def test_progress_is_told_on_standard_error(world, world_lake, capsys):
     dfjoin.LakeAugmenter(world_lake, select="relevance", max_hops=1, tables="climate", progress=True).fit(
         world.X, world.y

@@ -1,5 +1,6 @@
 """The learner, the metric, the folds and the weights of the choice; what is read of the lake, once."""
 
+import warnings
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -54,6 +55,9 @@ def test_folds_of_the_caller(world, world_lake, monkeypatch):
 
     found = dfjoin.LakeAugmenter(world_lake, cv=Splitter(4), **FEW).fit(world.X, world.y)
     assert found.tables_ == ["climate"] and splits == [True] * 8, "four folds to choose by, and to measure by"
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # that groups are ignored, which nobody passed
+        dfjoin.LakeAugmenter(world_lake, cv=3, **FEW).fit(world.X.iloc[np.arange(len(world.X)) // 2], world.y)
     assert dfjoin.LakeAugmenter(world_lake, cv=3, **FEW).fit(world.X, world.y).tables_ == ["climate"]
 
 
