@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from dfjoin.cli.command import add_command, add_search_options, add_spelling_options, arguments_of, one_or_all
-from dfjoin.cli.output import check_output, print_text, read_frame, read_typed, to_json, write_frame
+from dfjoin.cli.output import check_output, is_index, print_text, read_frame, read_typed, to_json, write_frame
 from dfjoin.errors import InvalidParameterError
 from dfjoin.search.params import MODES
 
@@ -96,16 +96,10 @@ def _join(options: argparse.Namespace) -> int:
                 f"`--plan` brings every choice with it, got {', '.join(others)} too; leave it out"
             )
         chosen = {name: chosen[name] for name in own if name in chosen} | {"plan": _plan(options.plan)}
-    wide = auto_join(df, options.other if _is_index(options.other) else read_typed(options.other), **chosen)
+    wide = auto_join(df, options.other if is_index(options.other) else read_typed(options.other), **chosen)
     write_frame(wide, options.output)
     text = to_json(wide.attrs["dfjoin"]) if options.json else str(report(wide))
     return print_text(text, sys.stdout if options.output else sys.stderr)
-
-
-def _is_index(path: str) -> bool:
-    from dfjoin.index.components import MANIFESTS
-
-    return (Path(path) / MANIFESTS).is_dir()
 
 
 def _plan(path: str) -> Any:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 import pandas as pd
 
+from dfjoin._validation import is_uri
 from dfjoin._visible import visible, visible_lines
 from dfjoin.errors import InvalidParameterError
 
@@ -49,6 +50,13 @@ def summary(info: dict[str, Any]) -> str:
     return "\n".join(lines)
 
 
+def is_index(path: str) -> bool:
+    """Tell whether a path is that of an index; a URI is, since tables are read from paths."""
+    from dfjoin.index.components import MANIFESTS
+
+    return is_uri(path) or (Path(path) / MANIFESTS).is_dir()
+
+
 def read_frame(path: str, argument: str = "table") -> pd.DataFrame:
     """Read the user's table: text columns as text, so that codes keep their zeros."""
     from dfjoin.sources.one_table import read_table
@@ -61,6 +69,10 @@ def read_frame(path: str, argument: str = "table") -> pd.DataFrame:
     except InvalidParameterError as error:
         if not Path(path).is_dir():
             raise
+        if is_index(path):
+            raise InvalidParameterError(
+                f"`{argument}` must be a file with a table, got the index {path!r}; exchange the two arguments"
+            ) from error
         table = "an index or a file with a table" if argument == "other" else "a file with a table"
         raise InvalidParameterError(
             f"`{argument}` must be {table}, got the directory {path!r}, which is not one table; give a file in it"

@@ -460,7 +460,10 @@ def test_wrong_usage_is_status_2(argv, capsys):
         ),
         (["discover", "{index}", "{missing}", "--on", "land"], "missing"),
         (["discover", "{missing}", "{table}", "--on", "land"], "`dfjoin build SOURCE INDEX`"),
+        (["discover", "{table}", "{index}"], "must be a file with a table, got the index '"),
+        (["join", "{index}", "{table}"], "lake.dfjoin'; exchange the two arguments"),
         (["join", "{table}", "{missing}", "--on", "land"], "missing"),
+        (["join", "{table}", "file://{missing}", "--on", "land"], "there is no dfjoin index at"),
         (["join", "{table}", "{index}", "--on", "land", "--right-on", "country"], "`--right-on` does not apply"),
         (
             ["join", "{table}", "{index}", "--on", "land", "-k", "2", "--how", "outer"],
