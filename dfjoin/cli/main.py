@@ -74,6 +74,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     except BrokenPipeError:
         sys.stderr.close()
         return 0
+    except UnicodeEncodeError as error:
+        name, text = error.encoding, error.object[error.start : error.end]
+        write_note("", f"standard output has the encoding {name}, which lacks {text!r}; set PYTHONUTF8=1")
+        return 2
     except (DfjoinError, OSError) as error:
         write_note("", error)
         return 2

@@ -488,6 +488,14 @@ def test_errors_are_one_line_with_the_remedy_and_status_2(run, index, table, tmp
     assert text in err
 
 
+def test_an_encoding_that_lacks_a_letter_is_one_line(capsys, monkeypatch, index, tmp_path):
+    (tmp_path / "t.csv").write_text("Länder\nMali\nCuba\n", "utf-8")
+    monkeypatch.setattr("sys.stdout", io.TextIOWrapper(io.BytesIO(), "ascii"))
+    assert main(["join", str(tmp_path / "t.csv"), str(index)]) == 2
+    told = "dfjoin: standard output has the encoding ascii, which lacks 'ä'; set PYTHONUTF8=1"
+    assert capsys.readouterr().err.splitlines()[-1] == told
+
+
 def test_module_runs_as_a_program(index):
     import subprocess
     import sys
