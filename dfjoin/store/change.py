@@ -16,6 +16,7 @@ from dfjoin.errors import (
     InvalidParameterError,
     TableNotFoundError,
     TableReadError,
+    did_you_mean,
     shortlist,
 )
 from dfjoin.index.commit import Uncommitted, commit_change, hold, read_manifest
@@ -335,6 +336,7 @@ def remove(opened: SegmentPool, tables: Any) -> Manifest:
         if not found:
             raise TableNotFoundError(
                 f"`tables` must name tables of the lake ({shortlist(every)}), got {check.show(pattern)}"
+                f"{did_you_mean(pattern, every)}"
             )
         names += found
     names = list(dict.fromkeys(names))

@@ -249,6 +249,8 @@ class TestRemove:
         text = rf"`tables` must name tables of the lake \('a', 'b', 'geo/c'\), got '{bad.replace('*', '[*]')}'"
         with pytest.raises(TableNotFoundError, match=text):
             lake.remove(given)
+        with pytest.raises(TableNotFoundError, match="got 'go/c'; did you mean 'geo/c'"):
+            lake.remove("go/c")
         assert list_versions(lake.path) == [1]
 
     def test_none(self, lake):
