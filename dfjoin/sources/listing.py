@@ -115,7 +115,7 @@ class Listing:
         else:
             for file in tree.files:
                 known = self._kind or kind_of_file(file.path, file.explicit)
-                format_ = None if is_hidden(file.path) else known
+                format_ = known if file.explicit or not is_hidden(file.path) else None
                 if format_ is not None:
                     if self._is_ready(format_, file.path):
                         yield self._table(file.path, format_, [file])

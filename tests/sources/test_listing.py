@@ -79,6 +79,8 @@ def test_other_files_hidden_ones_and_indexes_are_passed_over_in_silence(lake):
         "lake.dfjoin/g.csv",
     )
     assert names_of(base) == (["a.csv"], {})
+    for name in (".b.csv", "_c.csv"):
+        assert names_of(base / name) == ([name], {}), "who names a file means it"
 
 
 def test_tables_of_other_formats_are_listed_once_for_each_ending(lake):
