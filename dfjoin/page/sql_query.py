@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pandas as pd
 import pyarrow as pa
+import pyarrow.parquet as pq
 
 from dfjoin._optional import import_optional
 from dfjoin.errors import InvalidParameterError
@@ -94,7 +95,9 @@ def run_query(df: pd.DataFrame, query: str, limits: SqlLimits | None = None) -> 
             if problem:
                 raise InvalidParameterError(problem)
             with pa.OSFile(str(directory / "result.arrow")) as file:
-                return typed_frame(pa.ipc.open_file(file).read_all())
+                table = pa.ipc.open_file(file).read_all()
+                pq.write_table(table.schema.empty_table(), pa.BufferOutputStream())  # as results are kept
+                return typed_frame(table)
     except (OSError, pa.ArrowException) as error:
         raise InvalidParameterError(refusal("sql_result", error)) from error
     finally:

@@ -66,6 +66,12 @@ def test_one_statement_is_asked_for():
         run_query(DF, "DROP VIEW t")
 
 
+@pytest.mark.parametrize("cell", ["INTERVAL 1 DAY", "[INTERVAL 1 DAY]", "union_value(n := 2)"])
+def test_a_type_that_is_not_kept_is_refused(cell):
+    with pytest.raises(InvalidParameterError, match=r"the result of the query cannot be a table .*; cast its columns"):
+        run_query(DF, f"SELECT {cell} AS x FROM t")
+
+
 SLOW = "SELECT count(*) FROM range(1000000) a, range(1000000) b WHERE a.range * b.range % 7 = 3"
 
 
