@@ -45,7 +45,7 @@ from dfjoin.join.lakes.table_hops import FrameKeys, path_keys
 from dfjoin.join.options import join_options
 from dfjoin.join.plan import JoinPlan
 from dfjoin.join.rules import AGE_RULES, check_rules
-from dfjoin.lake import resolve_lake
+from dfjoin.lake import Lake, resolve_lake
 from dfjoin.search.candidates import unknown_tables
 from dfjoin.store.snapshot import Snapshot, latest_snapshot
 from dfjoin.store.table import content_of
@@ -76,7 +76,7 @@ class LakeAugmenter(_base.TransformerMixin, _base.BaseEstimator):
     Parameters
     ----------
     lake : Lake or path
-        The index. A pickled augmenter holds its path and version only.
+        The index. A fitted augmenter is pickled with its path alone.
     on : column label, list of labels, list of lists, optional
         Key of X: one column, several that are a key together, or several keys. By default each column that may be one.
     k, max_hops : int, optional
@@ -203,6 +203,13 @@ class LakeAugmenter(_base.TransformerMixin, _base.BaseEstimator):
         self.on_stale = on_stale
         self.random_state = random_state
         self.progress = progress
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Pickle a fitted augmenter with the path of its lake, whose version may be gone when it is loaded."""
+        state = {**super().__getstate__()}
+        if "plan_" in state and isinstance(self.lake, Lake) and not self.lake.snapshot.moved:
+            state["lake"] = self.lake.snapshot.location
+        return state
 
     def __sklearn_tags__(self) -> Any:
         """Inform scikit-learn that texts and nulls are legal."""

@@ -58,10 +58,13 @@ def test_another_dtype_is_told(world, fitted_to_files):
 
 
 def test_index_and_tables_that_were_moved(world, fitted_to_files, tmp_path):
-    augmenter, _, _ = fitted_to_files
-    want = augmenter.transform(world.X)
+    augmenter, lake, _ = fitted_to_files
+    want, kept = augmenter.transform(world.X), pickle.dumps(augmenter)
+    lake.add({"visits": world.frames["visits"]}, progress=False).vacuum(0)
+    assert pickle.loads(kept).transform(world.X).equals(want), "the version that it was fitted to is gone"
     for name in ("lake", "index"):
         (tmp_path / name).rename(tmp_path / f"moved {name}")
+    augmenter = pickle.loads(kept)
     moved = dfjoin.open_lake(tmp_path / "moved index", roots={"lake": tmp_path / "moved lake"})
     with pytest.raises(IndexNotFoundError):
         augmenter.transform(world.X)
