@@ -228,7 +228,8 @@ def check_size(directory: Path, meta: ComponentMeta) -> None:
     except FileNotFoundError:
         if _is_fetched(directory, meta):
             return
-        raise damaged(directory.name, meta.name, f"the file is missing ({meta.file})") from None
+        what = f"the file is missing ({meta.file}; if vacuum removed it with an older version, call Lake.refresh)"
+        raise damaged(directory.name, meta.name, what) from None
     if size != meta.size:
         raise damaged(directory.name, meta.name, f"it has {size} bytes, the manifest says {meta.size} ({meta.file})")
 

@@ -83,7 +83,7 @@ class TestDamage:
         (directory / meta.file).unlink()
         with pytest.raises(
             IndexCorruptedError,
-            match=r"component `hash` of segment .* the file is missing .*; call dfjoin.repair, or build the",
+            match=r"component `hash` of segment .* the file is missing .* call Lake.refresh\); call dfjoin.repair, or build",
         ):
             map_component(directory, meta)
 
