@@ -47,7 +47,7 @@ from dfjoin.join.plan import JoinPlan
 from dfjoin.join.rules import AGE_RULES, check_rules
 from dfjoin.lake import Lake, resolve_lake
 from dfjoin.search.candidates import unknown_tables
-from dfjoin.store.snapshot import Snapshot, latest_snapshot
+from dfjoin.store.snapshot import Snapshot
 from dfjoin.store.table import content_of
 from dfjoin.values.frames import is_pandas, select_column
 from dfjoin.values.header_meaning import is_year_name
@@ -473,8 +473,7 @@ class LakeAugmenter(_base.TransformerMixin, _base.BaseEstimator):
         """Carry out the plan: the columns of a frame, then the features; as Arrow, where the frame holds it."""
         if not self.plan_.steps:
             return frame.copy()
-        known = resolve_lake(self.lake).snapshot
-        lake = latest_snapshot(known.path, known)
+        lake = resolve_lake(self.lake).snapshot
         _check_fitted_tables(lake, self._contents, self.on_stale)
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", message="no row found a partner|the join with .* is m:m")

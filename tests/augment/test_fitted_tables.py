@@ -72,6 +72,14 @@ def test_index_and_tables_that_were_moved(world, fitted_to_files, tmp_path):
     assert augmenter.fit(world.X, world.y).transform(world.X).equals(want)
 
 
+def test_an_older_version_is_joined_as_it_is(world, fitted_to_files, tmp_path):
+    _, lake, _ = fitted_to_files
+    old = dfjoin.open_lake(tmp_path / "index", version=1)
+    lake.remove("climate.csv")
+    augmenter = dfjoin.LakeAugmenter(old, max_hops=1).fit(world.X, world.y)
+    assert augmenter.tables_ == ["climate.csv"] and "rain" in augmenter.transform(world.X)
+
+
 def test_a_table_that_left_is_told(world, fitted_to_files):
     augmenter, lake, _ = fitted_to_files
     lake.remove("climate.csv")
