@@ -9,7 +9,16 @@ from pathlib import Path
 from typing import Any
 
 from dfjoin.cli.command import add_command, add_search_options, add_spelling_options, arguments_of, one_or_all
-from dfjoin.cli.output import check_output, is_index, print_text, read_frame, read_typed, to_json, write_frame
+from dfjoin.cli.output import (
+    check_output,
+    is_index,
+    print_lines,
+    print_text,
+    read_frame,
+    read_typed,
+    to_json,
+    write_frame,
+)
 from dfjoin.errors import InvalidParameterError
 from dfjoin.search.params import MODES
 
@@ -98,8 +107,11 @@ def _join(options: argparse.Namespace) -> int:
         chosen = {name: chosen[name] for name in own if name in chosen} | {"plan": _plan(options.plan)}
     wide = auto_join(df, options.other if is_index(options.other) else read_typed(options.other), **chosen)
     write_frame(wide, options.output)
-    text = to_json(wide.attrs["dfjoin"]) if options.json else str(report(wide))
-    return print_text(text, sys.stdout if options.output else sys.stderr)
+    file = sys.stdout if options.output else sys.stderr
+    if options.json:
+        return print_text(to_json(wide.attrs["dfjoin"]), file)
+    lines = str(report(wide)).split("\n")
+    return print_lines((options.in_words(one) if one.startswith("passed over") else one for one in lines), file)
 
 
 def _plan(path: str) -> Any:

@@ -55,8 +55,13 @@ def main(argv: Sequence[str] | None = None) -> int:
         parser.print_help()
         return 0
 
+    def in_words(text: str) -> str:
+        return in_shell_words(text, commands, options.command)
+
+    options.in_words = in_words
+
     def write_note(kind: str, message: object) -> None:
-        text = " ".join(in_shell_words(str(message), commands, options.command).split())
+        text = " ".join(in_words(str(message)).split())
         print_lines([f"dfjoin: {kind}{text}"], sys.stderr)
 
     def show_warning(message: Any, category: type[Warning], *_: Any) -> None:

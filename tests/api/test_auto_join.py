@@ -240,7 +240,7 @@ def test_below_the_threshold_nothing_is_joined(build, people, frames):
         wide = dfjoin.auto_join(people, lake, on="land", threshold=0.8)
     pd.testing.assert_frame_equal(wide, people)
     assert _reasons(wide) == {
-        ("far", "place"): "containment 0.500 is below the threshold 0.8; pass a lower threshold= if it is meant"
+        ("far", "place"): "containment 0.500 is below the threshold 0.8; pass a lower `threshold` if it is meant"
     }
     assert _tables(dfjoin.auto_join(people, lake, on="land", threshold=0.5)) == ["far"], "at the threshold is enough"
 

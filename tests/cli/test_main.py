@@ -294,6 +294,11 @@ def test_join_json_is_the_report_and_its_plan_joins_again(run, index, table, fol
         assert status == 2 and text in err
 
 
+def test_the_report_of_a_join_speaks_as_the_shell_does(run, index, table):
+    _, _, err = run("join", table, index, "--on", "land", "--threshold", 1)
+    assert "passed over lands.csv column 'country': containment" in err and "pass a lower `--threshold` if" in err
+
+
 def test_join_with_another_table(run, table, folder, tmp_path):
     path = tmp_path / "wide.csv"
     status, out, _ = run(

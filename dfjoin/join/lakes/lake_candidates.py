@@ -229,7 +229,7 @@ class LakeCandidates:
         if row.containment < self.options.threshold:
             return (
                 f"containment {row.containment:.3f} is below the threshold {self.options.threshold:g}; pass a lower "
-                "threshold= if it is meant"
+                "`threshold` if it is meant"
             )
         least = self.options.least_score(_is_unique(row))
         if row.score < least:
