@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import sys
 from collections.abc import Iterable
 from pathlib import Path
@@ -113,17 +114,22 @@ def _format_of(path: str) -> str:
 def write_frame(df: pd.DataFrame, path: str | None) -> None:
     """Write a table in the format of the path's ending; as CSV to standard output without a path."""
     check_output(path)
-    form = "" if path is None else _format_of(path)
     if path is None:
-        _print_csv(df)
-    elif form == ".csv":
-        df.to_csv(path, index=False)
-    elif form == ".tsv":
-        df.to_csv(path, index=False, sep="\t")
-    elif form == ".parquet":
-        df.to_parquet(path, index=False)
-    else:
-        df.to_json(path, orient="records", lines=True, force_ascii=False)
+        return _print_csv(df)
+    form = _format_of(path)
+    try:
+        if form == ".parquet":
+            df.to_parquet(path, index=False)
+        elif form == ".jsonl":
+            df.to_json(path, orient="records", lines=True, force_ascii=False)
+        else:
+            df.to_csv(path, index=False, sep="\t" if form == ".tsv" else ",")
+    except OSError as error:
+        why = os.strerror(error.errno) if error.errno else error
+        raise InvalidParameterError(
+            f"`--output` must be a file that can be written, and {path!r} cannot ({why}); what it may hold is no result"
+        ) from error
+    return None
 
 
 def print_lines(lines: Iterable[str], file: TextIO | None = None) -> int:

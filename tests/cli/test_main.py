@@ -479,6 +479,10 @@ def test_wrong_usage_is_status_2(argv, capsys):
             ["join", "{table}", "{index}", "--on", "land", "-o", "{missing}/wide.csv"],
             "`--output` must lie in an existing directory",
         ),
+        (
+            ["join", "{table}", "{index}", "--on", "land", "-o", "{tmp}/folder.csv"],
+            "folder.csv' cannot (Is a directory); what it may hold is no result",
+        ),
         (["join", "{table}", "{index}", "--plan", "{missing}"], "missing' cannot be read (No such file or directory)"),
         (["info", "{missing}"], "missing"),
         (["build", "{missing}", "{tmp}/new", "--engine", "inline", "--quiet"], "missing"),
@@ -486,6 +490,7 @@ def test_wrong_usage_is_status_2(argv, capsys):
 )
 def test_errors_are_one_line_with_the_remedy_and_status_2(run, index, table, tmp_path, argv, text):
     places = {"index": index, "table": table, "missing": tmp_path / "missing", "tmp": tmp_path}
+    (tmp_path / "folder.csv").mkdir()
     status, out, err = run(*(a.format(**places) for a in argv))
     assert (status, out) == (2, "")
     assert err.startswith("dfjoin: ")
