@@ -64,18 +64,29 @@ def _open_parquet_file(filesystem: fs.FileSystem, path: str) -> parquet.ParquetF
 
 
 def _fields_of_parts(filesystem: fs.FileSystem, found: dataset.FileSystemDataset) -> dict[str, pa.Field]:
-    """Return the columns that any of the files has, of the type of the first one in which it is not all null.
+    """Return the columns that any of the files has, of a type that holds the values of all.
 
     Those of the folders' names are the last ones, as in Spark.
     """
-    fields: dict[str, pa.Field] = {}
+    types: dict[str, list[pa.DataType]] = {}
     folders: set[str] = set()
     for part in found.get_fragments():
         folders |= dataset.get_partition_keys(part.partition_expression).keys()
         for field in parquet.read_schema(part.path, filesystem=filesystem):  # `part` itself would keep its footer
-            if pa.types.is_null(fields.setdefault(field.name, field).type):
-                fields[field.name] = field
+            types.setdefault(field.name, []).append(field.type)
+    fields = {name: pa.field(name, _common_type(of_parts)) for name, of_parts in types.items()}
     return fields | {field.name: field for field in found.schema if field.name in folders}
+
+
+def _common_type(types: list[pa.DataType]) -> pa.DataType:
+    """Return a type that holds the values of all: that of texts where there is none, as of truths and numbers."""
+    if len(set(types)) == 1:
+        return types[0]
+    plain = [type_.value_type if pa.types.is_dictionary(type_) else type_ for type_ in types]
+    try:
+        return pa.unify_schemas([pa.schema({"": type_}) for type_ in plain], promote_options="permissive").types[0]
+    except pa.ArrowTypeError:
+        return pa.string()
 
 
 def _batches_of_part(

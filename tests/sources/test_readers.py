@@ -609,6 +609,25 @@ def test_parts_of_a_table_may_have_other_columns_and_types(tmp_path):
     assert rows_of(open_table(table, columns=["b"]).batches()) == [("x",), (None,), ("3",)]
 
 
+@pytest.mark.parametrize(
+    ("first", "second", "expected"),
+    [
+        (pa.array([1, 2]), pa.array([0.5]), [1.0, 2.0, 0.5]),
+        (pa.array([1], pa.int32()), pa.array([2**40]), [1, 2**40]),
+        (pa.array([True]), pa.array([2]), ["true", "2"]),
+        (pa.array(["x"]).dictionary_encode(), pa.array(["y"]), ["x", "y"]),
+        (pa.array([1], pa.timestamp("s")), pa.array([5], pa.timestamp("us")), None),
+    ],
+)
+def test_columns_of_parts_have_a_type_that_holds_all(tmp_path, first, second, expected):
+    (tmp_path / "t").mkdir()
+    for number, values in enumerate((first, second)):
+        parquet.write_table(pa.table({"c": values}), tmp_path / "t" / f"part-{number}.parquet")
+    (table,) = list_tables(tmp_path)[1]
+    expected = expected or [*first.cast(second.type).to_pylist(), *second.to_pylist()]
+    assert [value for (value,) in rows_of(open_table(table).batches())] == expected
+
+
 def test_a_record_without_parts_means_the_file_of_its_path(tmp_path):
     """A catalogue of somebody else may have such."""
     parquet.write_table(pa.table({"a": ["x", "y"]}), tmp_path / "t.parquet")
