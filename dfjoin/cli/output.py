@@ -116,19 +116,25 @@ def write_frame(df: pd.DataFrame, path: str | None) -> None:
     check_output(path)
     if path is None:
         return _print_csv(df)
-    form = _format_of(path)
+    form, target = _format_of(path), Path(path).resolve()
+    is_special = target.exists() and not target.is_file()  # a pipe is written to as it is
+    written = target if is_special else target.with_name(f".{os.getpid()}.{target.name}")
     try:
         if form == ".parquet":
-            df.to_parquet(path, index=False)
+            df.to_parquet(written, index=False)
         elif form == ".jsonl":
-            df.to_json(path, orient="records", lines=True, force_ascii=False)
+            df.to_json(written, orient="records", lines=True, force_ascii=False)
         else:
-            df.to_csv(path, index=False, sep="\t" if form == ".tsv" else ",")
+            df.to_csv(written, index=False, sep="\t" if form == ".tsv" else ",")
+        written.replace(target)
     except OSError as error:
         why = os.strerror(error.errno) if error.errno else error
         raise InvalidParameterError(
-            f"`--output` must be a file that can be written, and {path!r} cannot ({why}); what it may hold is no result"
+            f"`--output` must be a file that can be written, and {path!r} cannot ({why})"
         ) from error
+    finally:
+        if not is_special:
+            written.unlink(missing_ok=True)
     return None
 
 

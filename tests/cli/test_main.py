@@ -1,10 +1,12 @@
 """The shell, in process: what it prints, writes and returns."""
 
+import errno
 import io
 import json
 import shutil
 import subprocess
 import sys
+from pathlib import Path
 
 import pandas as pd
 import pytest
@@ -481,7 +483,7 @@ def test_wrong_usage_is_status_2(argv, capsys):
         ),
         (
             ["join", "{table}", "{index}", "--on", "land", "-o", "{tmp}/folder.csv"],
-            "folder.csv' cannot (Is a directory); what it may hold is no result",
+            "folder.csv' cannot (Is a directory)",
         ),
         (["join", "{table}", "{index}", "--plan", "{missing}"], "missing' cannot be read (No such file or directory)"),
         (["info", "{missing}"], "missing"),
@@ -496,6 +498,19 @@ def test_errors_are_one_line_with_the_remedy_and_status_2(run, index, table, tmp
     assert err.startswith("dfjoin: ")
     assert err.count("\n") == 1
     assert text in err
+
+
+def test_a_result_that_cannot_be_written_leaves_the_earlier_file(run, index, table, monkeypatch):
+    def fill(frame, path, **options):
+        path.write_text("half of")
+        raise OSError(errno.ENOSPC, "x")
+
+    own = Path(table)
+    before, beside = own.read_bytes(), set(own.parent.iterdir())
+    monkeypatch.setattr(pd.DataFrame, "to_csv", fill)
+    status, _, err = run("join", table, index, "--on", "land", "-o", table)
+    assert status == 2 and "csv' cannot (No space left on device)" in err
+    assert (own.read_bytes(), set(own.parent.iterdir())) == (before, beside)
 
 
 def test_an_encoding_that_lacks_a_letter_is_one_line(capsys, monkeypatch, index, tmp_path):
