@@ -76,9 +76,9 @@ _WHERE_OF_JOIN = """where : {"auto", "driver", "cluster"}
         plan as `other` is carried out without reading rows. It joins a stream, too, as do picked hits of a search with
         a frame of some of its rows, which decides; a checkpoint restarts the stream. Rows of a stream are joined one by
         one (``how="left"``, "inner" or "asof") by equal keys and programs.
-        Values stay in Spark and keep their types. With ``how="outer"`` and ``"right"``, keys of two types become the
-        type of numbers, or of dates and times, that holds all values of both, else STRING. Names are compared by
-        ``spark.sql.caseSensitive``."""
+        Values stay in Spark and keep their types; times without a zone, of a lake or of pandas, are TIMESTAMP_NTZ. With
+        ``how="outer"`` and ``"right"``, keys of two types become the type of numbers, or of dates and times, that holds
+        all values of both, else STRING. Names are compared by ``spark.sql.caseSensitive``."""
 
 
 def _arguments(function: Callable[..., Any], args: tuple[Any, ...], options: dict[str, Any]) -> dict[str, Any]:

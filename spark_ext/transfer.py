@@ -293,8 +293,8 @@ def to_spark(spark: Any, table: pa.Table) -> Any:
     """
     arrays = [known_to_spark(column) for column in table.columns]
     plain = pa.table(arrays, names=table.column_names)
-    # Connect asks for the types of a table without rows, although Arrow has them.
-    schema = None if plain.num_rows else from_arrow_schema(plain.schema, prefer_timestamp_ntz=True)
+    # Times without a zone stay so: those of an hour that a change of clocks repeats or leaves out are no instants.
+    schema = from_arrow_schema(plain.schema, prefer_timestamp_ntz=True)
     with without_pandas_warning():
         return spark.createDataFrame(plain, schema)
 

@@ -14,7 +14,7 @@ import dfjoin
 import spark_ext
 from dfjoin.errors import DfjoinWarning
 from spark_ext import join_lake_tables, join_steps
-from tests.spark.frames import pair, rows, texts_of
+from tests.spark.frames import configured, pair, rows, texts_of
 
 pytestmark = pytest.mark.spark
 
@@ -235,6 +235,22 @@ def test_orc_with_times_is_read_in_a_task(spark, tmp_path):
     hit = best_hit(mine, lake, "key", "t.orc")
     found = own.auto_join(hit, where="cluster")
     assert "MapInArrow" in plan_of(found) and rows(found) == rows(mine.auto_join(hit))
+
+
+@pytest.mark.parametrize("where", ["driver", "cluster"])
+def test_times_without_a_zone_stay_so_where_clocks_change(spark, tmp_path, where):
+    """One hour does not exist in the session's zone, and one is there twice."""
+    spark_ext.enable(spark)
+    at = [datetime.datetime(2024, 3, 10, 2, 30), datetime.datetime(2024, 11, 3, 1, 30)]
+    (tmp_path / "lake").mkdir()
+    pq.write_table(pa.table({"key": ["Rome", "Oslo"], "at": at}), tmp_path / "lake/t.parquet")
+    lake = dfjoin.build_lake(tmp_path / "lake", tmp_path / "i", engine="inline", progress=False)
+    mine, own = pair(spark, key=["rome", "OSLO "])
+    asked = {"on": "key", "tables": "t.parquet", "columns": ["at"]}
+    with configured(spark, {"spark.sql.session.timeZone": "America/New_York"}):
+        for found in (own.auto_join(lake, **asked, where=where), own.auto_join(lake.table("t.parquet"), on="key")):
+            assert found.schema["at"].dataType.typeName() == "timestamp_ntz"
+            assert rows(found) == rows(mine.auto_join(lake, **asked))
 
 
 def test_types_that_spark_lacks_are_the_same_wherever_a_table_is_read(spark, tmp_path):
