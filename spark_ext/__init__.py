@@ -75,11 +75,11 @@ def build_index(
     from dfjoin.errors import InvalidParameterError
     from spark_ext.tables import match_tables
 
-    if index is None or (source is None) == (tables is None):
+    if index is None or (source is None) == (not tables):
         raise InvalidParameterError(
             '`source` or `tables` must be given, and `index`: build_index(spark, tables=["sales.*"], index="a.dfjoin")'
         )
-    chosen = source if tables is None else match_tables(spark, check_patterns(tables, "tables"))
+    chosen = match_tables(spark, check_patterns(tables, "tables")) if tables else source
     return build_lake(chosen, index, engine="spark", spark=spark, **options)
 
 

@@ -60,7 +60,8 @@ def test_patterns_name_tables(spark, shop):
 
 
 def test_a_source_or_tables(spark, tmp_path):
-    for arguments in ({}, {"source": "x", "tables": "y", "index": tmp_path}, {"tables": "y"}):
+    none = {"tables": [], "index": tmp_path}
+    for arguments in ({}, {"source": "x", "tables": "y", "index": tmp_path}, {"tables": "y"}, none):
         with pytest.raises(InvalidParameterError, match="`source` or `tables` must be given, and `index`"):
             spark_ext.build_index(spark, **arguments)
 
