@@ -184,10 +184,7 @@ def _decide(frame: Any, other: Any, options: JoinOptions) -> Decision:
         return _on_sample(frame, other, options)
     if isinstance(other, (JoinPlan, dict)):
         plan = other if isinstance(other, JoinPlan) else JoinPlan.from_dict(other)
-        if not plan.index and plan.steps:
-            raise InvalidParameterError(
-                "the plan is of two frames, and holds no rows: pass the other frame as `other`, and this as `plan`"
-            )
+        plan.require_lake()
         plan = plan if lake is None else replace(plan, index=lake.location)
         return _as_given(respelled_plan(plan, frame))
     raise InvalidTypeError(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import os
+import shutil
 import sys
 from collections.abc import Iterable
 from pathlib import Path
@@ -126,6 +127,8 @@ def write_frame(df: pd.DataFrame, path: str | None) -> None:
             df.to_json(written, orient="records", lines=True, force_ascii=False)
         else:
             df.to_csv(written, index=False, sep="\t" if form == ".tsv" else ",")
+        if target.exists():
+            shutil.copymode(target, written)  # who may read the earlier file, and nobody else
         written.replace(target)
     except OSError as error:
         why = os.strerror(error.errno) if error.errno else error

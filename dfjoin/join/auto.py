@@ -261,9 +261,9 @@ def _restore_labels(result: pd.DataFrame, n_own: int, account: JoinAccount, othe
     if all(isinstance(label, str) for label in other.columns):
         return
     kept = {name for step in account.steps for column, name in step.names.items() if name == column}
-    labels = {text: label for label, text in texts_of(other).items() if text in kept}
+    labels = {text: label for label, text in texts_of(other).items() if text in kept and not isinstance(label, str)}
     new = [labels.get(name, name) for name in result.columns[n_own:]]
-    result.columns = pd.Index([*result.columns[:n_own], *new], dtype=object)
+    result.columns = pd.Index([*result.columns[:n_own], *new], dtype=object, tupleize_cols=False)
 
 
 def _no_match_text(account: JoinAccount, other: Any, options: JoinOptions) -> str:

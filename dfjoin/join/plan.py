@@ -130,6 +130,13 @@ class JoinPlan:
             "steps": [{**asdict(step), "on": [json_label(label) for label in step.on]} for step in self.steps],
         }
 
+    def require_lake(self) -> None:
+        """Raise where it is of two frames, whose rows no plan holds."""
+        if not self.index and self.steps:
+            raise InvalidParameterError(
+                "the plan is of two frames, and holds no rows: pass the other frame as `other`, and this as `plan`"
+            )
+
     @classmethod
     def from_dict(cls, values: Any) -> JoinPlan:
         """Make a plan from the values that `to_dict` returns.

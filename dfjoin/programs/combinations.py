@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from dfjoin.programs import scalar_dates, scalar_numbers
-from dfjoin.programs.moment_columns import Moments
+from dfjoin.programs.moment_columns import DAY, Moments
 from dfjoin.programs.spark_sql import END, quote
 
 MOMENT_KINDS = ("days", "weeks", "months", "years", "hours", "minutes", "seconds")
@@ -54,7 +54,7 @@ def combine_columns(first: pa.Array, second: pa.Array, kind: str) -> pa.Array:
     is_made = one.is_dated & other.is_dated
     if kind in _UNITS:
         is_dateless = one.is_dateless & other.is_dateless
-        seconds = np.where(is_dateless, 0, days) * 86_400 + one.seconds() - other.seconds()
+        seconds = np.where(is_dateless, 0, days) * DAY + one.seconds() - other.seconds()
         made, rest = np.divmod(seconds, _UNITS[kind])
         is_made = (is_made | is_dateless) & one.is_timed & other.is_timed & (seconds >= 0) & (rest == 0)
     elif kind == "days":

@@ -24,7 +24,8 @@ _MONTHS = (
     *("July", "August", "September", "October", "November", "December"),
 )
 _DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
-_DAY = 86_400
+DAY = 86_400
+"""Seconds of a day."""
 _LAST_YEAR = 9999
 
 Numbers = NDArray[np.int64]
@@ -174,11 +175,11 @@ class Moments:
         is_valid = self.is_timed & (self.is_dated | is_dateless)
         seconds = self.seconds() + before
         seconds = seconds - seconds % interval + after
-        stamps = (self.days() + seconds // _DAY).astype("datetime64[D]")
+        stamps = (self.days() + seconds // DAY).astype("datetime64[D]")
         months = stamps.astype("datetime64[M]")
         years = months.astype("datetime64[Y]").astype(np.int64) + 1970
         is_valid &= is_dateless | ((years >= 1) & (years <= _LAST_YEAR))
-        seconds %= _DAY
+        seconds %= DAY
         date = (years, months.astype(np.int64) % 12 + 1, (stamps - months).astype(np.int64) + 1)
         shown = [np.where(is_dateless, -1, part) for part in date]
         return Moments((*shown, seconds // 3600, seconds // 60 % 60, seconds % 60), is_valid)

@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from dfjoin.programs import scalar_times
-from dfjoin.programs.moment_columns import Moments
+from dfjoin.programs.moment_columns import DAY, Moments
 from dfjoin.programs.operator import (
     Legal,
     Operator,
@@ -30,8 +30,6 @@ from dfjoin.programs.string_column import StringColumn
 
 _FEW = 500
 """Distinct texts up to which each is done by itself."""
-DAY = 86_400
-"""Seconds of a day."""
 _MONTH_NAME = (
     "(jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sep(?:t(?:ember)?)?|oct(?:ober)?"
     "|nov(?:ember)?|dec(?:ember)?)[.]?"

@@ -500,6 +500,12 @@ def test_errors_are_one_line_with_the_remedy_and_status_2(run, index, table, tmp
     assert text in err
 
 
+def test_a_result_is_read_by_those_who_may_read_the_earlier_file(run, index, table):
+    Path(table).chmod(0o600)
+    assert run("join", table, index, "--on", "land", "-o", table)[0] == 0
+    assert Path(table).stat().st_mode & 0o777 == 0o600
+
+
 def test_a_result_that_cannot_be_written_leaves_the_earlier_file(run, index, table, monkeypatch):
     def fill(frame, path, **options):
         path.write_text("half of")

@@ -38,6 +38,8 @@ def test_labels_of_the_other_frame_that_are_no_text_stay_where_they_are_free():
     assert list(wide.columns) == ["k", 2019, "2019__right", 2020, pd.Timestamp("2021-01-01"), "note"]
     again = frame.auto_join(other, plan=dfjoin.report(wide).to_dict()["plan"])
     pd.testing.assert_frame_equal(again, wide)
+    twice = frame.auto_join(pd.DataFrame({"k": LAND, 1: 2, "1": 3}), on="k")
+    assert len({str(label) for label in twice}) == 4, "a file tells them apart"
 
 
 def test_a_learned_join_that_multiplies_rows_names_the_key():

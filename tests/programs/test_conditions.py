@@ -1,5 +1,7 @@
 import pyarrow as pa
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from dfjoin.errors import InvalidParameterError, InvalidTypeError
 from dfjoin.programs.conditions import CONDITIONS, Condition, check_condition, is_shape, shape_of, shape_pattern
@@ -129,3 +131,20 @@ def test_numbers_are_compared_and_divided(kind, value, text, expected):
 def test_numbers_of_stored_conditions_are_checked(kind, text, legal):
     with pytest.raises(InvalidParameterError, match=f"`text` of condition {kind!r} must be {legal}"):
         check_condition(kind, text, False)
+
+
+_CELLS = st.none() | st.text("aA é0.-x1\n", max_size=6) | st.decimals(-(10**13), 10**13, places=3).map(str)
+_OF_KIND = {
+    "has": st.sampled_from(["digits", "letters", "words", "capitals", "decimals"]),
+    "shape": st.text("aé0.- \n", max_size=6).map(shape_of).filter(is_shape),
+    "longer": st.integers(0, 6).map(str),
+    "at least": st.sampled_from(["0", "-1.5", "18"]),
+    "divisible": st.integers(1, 12).map(str),
+}
+_TEXT = st.text("aA é0.-x1\n", min_size=1, max_size=2)
+
+
+@given(st.lists(_CELLS), st.sampled_from(CONDITIONS), st.booleans(), st.data())
+def test_columns_are_told_as_texts_are(cells, kind, is_negated, data):
+    condition = Condition(0, kind, data.draw(_OF_KIND.get(kind, _TEXT)), is_negated)
+    assert condition.mask(pa.array(cells, pa.string())).tolist() == [condition(cell) for cell in cells]

@@ -327,10 +327,7 @@ def join_candidates(df: pd.DataFrame, hits: JoinCandidates, options: JoinOptions
 
 def join_plan(df: pd.DataFrame, plan: JoinPlan, options: JoinOptions, lake: Snapshot | None = None) -> JoinAccount:
     """Carry out a plan on a frame that has its key columns; with the tables of a lake, or of the one that it names."""
-    if not plan.index and plan.steps:
-        raise InvalidParameterError(
-            "the plan is of two frames, and holds no rows: pass the other frame as `other`, and this as `plan`"
-        )
+    plan.require_lake()
     if not plan.steps:
         return JoinAccount(KeyColumns(df, IndexSettings()))
     snapshot = open_snapshot(plan.index) if lake is None else lake

@@ -75,7 +75,8 @@ def has_serials_alone(snapshot: Snapshot, query: QueryColumn, table: str) -> boo
     """Tell whether a query numbers things from 0 or 1 on, or by letters, and a header alone relates it to a table.
 
     Tables of any subject number districts, teams and samples. A header with a word for identifiers (``team_id``) or one
-    that names the table, and two other headers that both sides have, say that the numbers mean the same.
+    that names the table, and two other headers that both sides have, but for the calendar's, say that the numbers mean
+    the same.
 
     Parameters
     ----------

@@ -9,8 +9,9 @@ from dataclasses import dataclass
 from functools import cache
 
 from dfjoin.programs.calendar_operators import CALENDAR_UNITS, SERIALS, MoveDate, ReadSerial, WriteSerial
+from dfjoin.programs.moment_columns import DAY
 from dfjoin.programs.operator import Step
-from dfjoin.programs.time_operators import DAY, ORDERS, MoveTime, ReadTime, WriteTime
+from dfjoin.programs.time_operators import ORDERS, MoveTime, ReadTime, WriteTime
 
 _WIDTHS = {"month": 1, "quarter": 3, "half": 6, "year": 12}
 _MONTHS = (0, 1, -1, 3, 6, 12, -12, 24, 36, 60, 120)

@@ -132,6 +132,9 @@ def test_numbers_from_one_on_under_one_header_join_no_tables_unless_they_are_nam
     query = replace(make_query(frame["district"], IndexSettings()), companions=tuple(frame.columns))
     names = "csv__400", "districts", "polls"
     assert [has_serials_alone(lake.snapshot, query, table) for table in names] == [True, False, False]
+    dated = replace(query, companions=("district", "year", "Month", "age"))
+    other = build({"polls": polls.assign(Year=2020, month=1).drop(columns="voter")})
+    assert has_serials_alone(other.snapshot, dated, "polls"), "headers of the calendar stand in tables of any subject"
     far = replace(make_query(frame["district"] * 7 + 1000, IndexSettings()), companions=tuple(frame.columns))
     assert not has_serials_alone(lake.snapshot, far, "csv__400")
     coded = make_query(frame["district"].rename("district_id"), IndexSettings())
