@@ -23,7 +23,7 @@ from dfjoin.join.auto import join
 from dfjoin.join.frame_join import NEAR_MODES
 from dfjoin.join.keys import KeyIndex
 from dfjoin.join.options import JoinOptions, join_options
-from dfjoin.join.plan import JoinPlan, SavedRelation, distance_relation
+from dfjoin.join.plan import JoinPlan, SavedRelation, distance_relation, require_lake
 from dfjoin.join.rows.report import JoinReport
 from dfjoin.lake import Lake, resolve_lake
 from dfjoin.search.candidates import JoinCandidates
@@ -184,7 +184,7 @@ def _decide(frame: Any, other: Any, options: JoinOptions) -> Decision:
         return _on_sample(frame, other, options)
     if isinstance(other, (JoinPlan, dict)):
         plan = other if isinstance(other, JoinPlan) else JoinPlan.from_dict(other)
-        plan.require_lake()
+        require_lake(plan)
         plan = plan if lake is None else replace(plan, index=lake.location)
         return _as_given(respelled_plan(plan, frame))
     raise InvalidTypeError(

@@ -130,13 +130,6 @@ class JoinPlan:
             "steps": [{**asdict(step), "on": [json_label(label) for label in step.on]} for step in self.steps],
         }
 
-    def require_lake(self) -> None:
-        """Raise where it is of two frames, whose rows no plan holds."""
-        if not self.index and self.steps:
-            raise InvalidParameterError(
-                "the plan is of two frames, and holds no rows: pass the other frame as `other`, and this as `plan`"
-            )
-
     @classmethod
     def from_dict(cls, values: Any) -> JoinPlan:
         """Make a plan from the values that `to_dict` returns.
@@ -357,3 +350,11 @@ def distance_relation(values: Any) -> DistanceRelation | None:
         if isinstance(values, dict) and kind.KIND in values:
             return kind.from_dict(values)
     return None
+
+
+def require_lake(plan: JoinPlan) -> None:
+    """Raise where a plan is of two frames, whose rows no plan holds."""
+    if not plan.index and plan.steps:
+        raise InvalidParameterError(
+            "the plan is of two frames, and holds no rows: pass the other frame as `other`, and this as `plan`"
+        )

@@ -17,7 +17,7 @@ from dfjoin.errors import InvalidParameterError, shortlist
 from dfjoin.join.keys import KeyColumns
 from dfjoin.join.lakes.lake_candidates import LakeCandidates
 from dfjoin.join.options import MANY_HOWS, JoinOptions
-from dfjoin.join.plan import JoinPlan, json_label
+from dfjoin.join.plan import JoinPlan, json_label, require_lake
 from dfjoin.join.rows.read_rows import link_keys, read_rows
 from dfjoin.join.rows.report import JoinAccount, joined_before
 from dfjoin.search.candidates import JoinCandidates
@@ -327,7 +327,7 @@ def join_candidates(df: pd.DataFrame, hits: JoinCandidates, options: JoinOptions
 
 def join_plan(df: pd.DataFrame, plan: JoinPlan, options: JoinOptions, lake: Snapshot | None = None) -> JoinAccount:
     """Carry out a plan on a frame that has its key columns; with the tables of a lake, or of the one that it names."""
-    plan.require_lake()
+    require_lake(plan)
     if not plan.steps:
         return JoinAccount(KeyColumns(df, IndexSettings()))
     snapshot = open_snapshot(plan.index) if lake is None else lake
